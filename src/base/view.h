@@ -1,0 +1,43 @@
+/* view.h - bytes that somebody else owns, with their length: never dependent on a NUL. Also the owned list of
+ * strings that specs and plans are made of. */
+#ifndef CC_BASE_VIEW_H
+#define CC_BASE_VIEW_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cc_view {
+	const char *ptr;
+	size_t len;
+};
+
+/* A view of a NUL-terminated string; NULL gives the empty view. */
+struct cc_view cc_view_of(const char *text);
+bool cc_view_eq(struct cc_view left, struct cc_view right);
+bool cc_view_is(struct cc_view view, const char *text);
+/* ASCII letters compare equal in both cases, whatever the locale. */
+bool cc_view_eq_nocase(struct cc_view left, struct cc_view right);
+bool cc_view_starts(struct cc_view view, const char *prefix);
+bool cc_view_ends(struct cc_view view, const char *suffix);
+unsigned char cc_ascii_lower(unsigned char byte);
+
+/* An owned list of owned strings. Zeroed memory is the empty list. items[count] is always NULL once
+ * something was pushed, so that items can serve as an argv. */
+struct cc_strv {
+	char **items;
+	size_t count;
+	size_t cap;
+};
+
+enum { CC_STRV_MAX = 65536 };
+
+CC_MUST enum cc_code cc_strv_push(struct cc_strv *list, const char *text, struct cc_err *err);
+CC_MUST enum cc_code cc_strv_push_view(struct cc_strv *list, struct cc_view text, struct cc_err *err);
+CC_MUST enum cc_code cc_strv_pushf(struct cc_strv *list, struct cc_err *err, const char *fmt, ...) CC_PRINTF(3, 4);
+CC_MUST enum cc_code cc_strv_copy(struct cc_strv *to, const struct cc_strv *from, struct cc_err *err);
+bool cc_strv_has(const struct cc_strv *list, const char *text);
+void cc_strv_done(struct cc_strv *list);
+
+#endif

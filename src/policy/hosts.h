@@ -1,0 +1,54 @@
+/* hosts.h - canonical hosts and allowlist patterns (contract 7.3; spec/egress 2.1-2.3). One canonicaliser for CONNECT,
+ * absolute URIs, SOCKS names, SNI and patterns. Pure; no inet_aton, no locale. */
+#ifndef CC_POLICY_HOSTS_H
+#define CC_POLICY_HOSTS_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cc_host_kind { CC_HOST_BAD = 0, CC_HOST_NAME, CC_HOST_V4, CC_HOST_V6 };
+
+struct cc_host {
+	enum cc_host_kind kind;
+	char text[256];   /* canonical: lower case, no trailing dot; v6 in RFC 5952 form without brackets */
+	uint8_t addr[16]; /* network order: 4 bytes for V4 (v4-mapped included), 16 for V6 */
+};
+
+enum cc_host_form {
+	CC_HOST_URI = 0, /* a v6 literal needs brackets */
+	CC_HOST_SOCKS,   /* a v6 literal comes bare */
+};
+
+/* CC_EINVAL says what is malformed; *out_host is untouched then. */
+CC_MUST enum cc_code cc_host_parse(struct cc_view raw, enum cc_host_form form, struct cc_host *out_host,
+				   struct cc_err *err);
+
+/* A compiled list of patterns: exact names, "*.rest", "pre.*.rest", IP literals, each with an optional ":port". */
+struct cc_hosts;
+CC_MUST enum cc_code cc_hosts_compile(const struct cc_strv *patterns, struct cc_hosts **out_hosts, struct cc_err *err);
+/* The pattern as written that matches, or NULL. */
+const char *cc_hosts_match(const struct cc_hosts *hosts, const struct cc_host *host, uint16_t port);
+void cc_hosts_free(struct cc_hosts *hosts);
+CC_OWNED(cc_hosts)
+
+/* "*.com", "a.*.com": accepted, but the star covers a whole public suffix: worth a warning. */
+bool cc_host_pattern_is_wide(const char *pattern);
+
+enum cc_addr_class {
+	CC_ADDR_REFUSED = 0, /* never: multicast, reserved, documentation, tunnels that hide an address ... */
+	CC_ADDR_PUBLIC,
+	CC_ADDR_LOOPBACK,
+	CC_ADDR_UNSPECIFIED,
+	CC_ADDR_LINK_LOCAL,
+	CC_ADDR_METADATA,
+	CC_ADDR_PRIVATE,
+};
+/* len is 4 or 16. Embedded v4 (mapped, NAT64, 6to4) is decoded and judged. */
+enum cc_addr_class cc_addr_classify(const uint8_t *addr, size_t len);
+const char *cc_addr_class_name(enum cc_addr_class klass);
+
+#endif

@@ -1,0 +1,52 @@
+/* msg.h - the messages between a session's owner and its two helpers. Each is one JSON object in one SOCK_SEQPACKET
+ * message (os/peer), named by "m"; larger data travels as a memory file descriptor beside it.
+ *
+ * owner -> cc-init
+ *   setup   {}                                  fds: setup document (memfile, JSON, see below)
+ *   go      {}                                  after cc-proxy has the listeners: drop power, start the zygote
+ *   exec    {id, cwd, pty, rows, cols}          fds: argument block (memfile, see below) [, stdin, stdout, stderr]
+ *                                               with pty no stdio is sent: init makes the PTY and answers its master
+ *   signal  {id, signal}                        to the exec's process group
+ *   freeze {} / thaw {}                         SIGSTOP / SIGCONT of everything but init and the zygote
+ *   fetch   {id, path}                          a regular file below a private or state mount, O_NOFOLLOW
+ *   list    {id, path}                          names of regular files below a private directory (bounded)
+ *   end     {}                                  end of session: init exits, the kernel ends the rest
+ * cc-init -> owner
+ *   listeners {}                                fds: one listening TCP socket per port of setup.listen, in order
+ *   ready   {facts:{landlock, threads, ...}}
+ *   failed  {step, errno, text}                 then init exits 125: nothing was started
+ *   started {id, pid}                           [fds: PTY master]
+ *   refused {id, errno, text}                   exec could not start: 126/127 are made from errno by the owner
+ *   exit    {id, code} or {id, signal}          after the process was reaped
+ *   violation {action, verb, target, spelled, rule, grant, pid, process, count, raw}
+ *   notice  {text, flagged...}                  level-flag events and diagnostics: {kind:"flag", target, rule, ...}
+ *   file    {id, size} or {id, errno}           fds: the file, read-only
+ *   names   {id, errno}                         fds: memfile, NUL-separated relative names
+ *   frozen {} / thawed {}
+ *
+ * setup document: {v:1, rules:<ruleset>, listen:[3128,1080], threads:2, tmpfs_limits..., off:[...]}
+ *   "off" (twin builds only): "gate" "filter" "floor" "mounts", to show that an attack test detects.
+ * argument block: "ARGC ENVC\n" then ARGC + ENVC NUL-terminated strings; argv[0] is looked up in the PATH of env.
+ *
+ * owner -> cc-proxy
+ *   policy  {generation}                        fds: memfile, {v:1, rules:<ruleset>}
+ *   listen  {}                                  fds: HTTP listener [, SOCKS listener]
+ * cc-proxy -> owner
+ *   ready   {}                                  after policy and listen were taken
+ *   failed  {step, errno, text}
+ *   net     {verdict:"allow"|"deny", proto, host, port, reason, entry, grant, class, address, count}
+ *   closed  {host, port, up, down, ms}
+ *
+ * End of file on the socket means that the peer is gone: helpers exit at once, owners end the session. */
+#ifndef CC_WIRE_MSG_H
+#define CC_WIRE_MSG_H
+
+#include "base/buf.h"
+#include "wire/json.h"
+
+enum { CC_SETUP_VERSION = 1, CC_PORT_HTTP = 3128, CC_PORT_SOCKS = 1080 };
+
+/* Exit code of a helper that refused to go on. */
+enum { CC_EXIT_NOT_ESTABLISHED = 125 };
+
+#endif
