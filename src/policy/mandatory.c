@@ -80,6 +80,7 @@ const struct cc_default_rule cc_default_rules[] = {
 	JUDGED(".git/config.worktree", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
 	JUDGED(".git/modules/**/config", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
 	JUDGED(".git/modules/**/config.worktree", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
+	JUDGED(".git/worktrees/**/config", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
 	JUDGED(".git/worktrees/**/config.worktree", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
 	{".git", CC_EFFECT_JUDGE, CC_JUDGE_POINTER, CONTENT & ~V(RMDIR), true, true, 0, CC_OPENS_PATH, "git:pointer",
 	 "it points git at another repository"},
