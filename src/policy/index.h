@@ -6,7 +6,7 @@
 #include "policy/names.h"
 #include "policy/rules.h"
 
-enum { CC_NO_RULE = UINT32_MAX };
+#define CC_NO_RULE UINT32_MAX
 
 struct cc_matcher {
 	struct cc_pattern pattern;
