@@ -27,10 +27,15 @@ enum cc_host_form {
 CC_MUST enum cc_code cc_host_parse(struct cc_view raw, enum cc_host_form form, struct cc_host *out_host,
 				   struct cc_err *err);
 
+/* The literal host of 4 or 16 address bytes (v4-mapped becomes V4); kind is CC_HOST_BAD for any other length. */
+void cc_host_from_addr(const uint8_t *addr, size_t len, struct cc_host *out_host);
+/* A decimal port 1..65535 without leading zero; 0 = malformed. */
+uint16_t cc_host_port(struct cc_view digits);
+
 /* A compiled list of patterns: exact names, "*.rest", "pre.*.rest", IP literals, each with an optional ":port". */
 struct cc_hosts;
 CC_MUST enum cc_code cc_hosts_compile(const struct cc_strv *patterns, struct cc_hosts **out_hosts, struct cc_err *err);
-/* The pattern as written that matches, or NULL. */
+/* The pattern as written that matches, or NULL. Port 0 asks about all ports: only entries without a port match. */
 const char *cc_hosts_match(const struct cc_hosts *hosts, const struct cc_host *host, uint16_t port);
 void cc_hosts_free(struct cc_hosts *hosts);
 CC_OWNED(cc_hosts)
@@ -50,5 +55,11 @@ enum cc_addr_class {
 /* len is 4 or 16. Embedded v4 (mapped, NAT64, 6to4) is decoded and judged. */
 enum cc_addr_class cc_addr_classify(const uint8_t *addr, size_t len);
 const char *cc_addr_class_name(enum cc_addr_class klass);
+/* The v4 address carried inside a v6 one (mapped, NAT64, 6to4), or NULL. */
+const uint8_t *cc_addr_embedded(const uint8_t *addr, size_t len);
+bool cc_addr_in(const uint8_t *addr, const uint8_t *net, unsigned bits); /* the first bits are equal */
+/* One strict spelling each; out is untouched on failure of v6, unspecified on failure of v4. */
+bool cc_addr_read_v4(struct cc_view text, uint8_t out[4]);
+bool cc_addr_read_v6(struct cc_view text, uint8_t out[16]);
 
 #endif

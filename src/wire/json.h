@@ -66,6 +66,7 @@ struct cc_jsonw {
 	struct cc_buf *out;
 	unsigned depth;
 	bool first[CC_JSON_DEPTH_MAX];
+	bool object[CC_JSON_DEPTH_MAX]; /* which bracket closes the level */
 	bool after_key;
 };
 

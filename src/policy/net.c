@@ -1,0 +1,383 @@
+/* net.c - two questions, in this order: may this name be reached (before anything is resolved), and may this address,
+ * which the resolver gave for it, be dialled. */
+#define _POSIX_C_SOURCE 200809L /* strdup */
+#include "policy/net.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { CIDRS_MAX = 4096, STATIC_MAX = 65536 };
+
+struct cidr {
+	uint8_t addr[16];
+	unsigned bits;
+	size_t len; /* 4 or 16 */
+	const char *written;
+};
+
+struct static_slot {
+	char name[256];
+	const struct cc_static_host *host;
+};
+
+struct cc_net_index {
+	struct cc_hosts *allow;
+	struct cc_hosts *deny;
+	struct cc_hosts *private_names;
+	struct cc_hosts *every_deny; /* deny without ports: for addresses, where no port is asked */
+	struct cidr *cidrs;
+	size_t cidr_count;
+	struct static_slot *statics; /* sorted by name */
+	size_t static_count;
+	struct cc_static_host localhost;
+};
+
+static void index_free(struct cc_net_index *index)
+{
+	if (!index)
+		return;
+	cc_hosts_free(index->allow);
+	cc_hosts_free(index->deny);
+	cc_hosts_free(index->private_names);
+	cc_hosts_free(index->every_deny);
+	free(index->cidrs);
+	free(index->statics);
+	free(index->localhost.name);
+	cc_strv_done(&index->localhost.addresses);
+	free(index);
+}
+
+static void index_drop(struct cc_net_index **index)
+{
+	index_free(*index);
+}
+
+/* Bits behind the prefix must be zero: "192.168.1.5/24" is more likely a slip than a wish. */
+static bool host_bits_clear(const struct cidr *cidr)
+{
+	for (size_t bit = cidr->bits; bit < cidr->len * 8; bit++)
+		if (cidr->addr[bit / 8] & (0x80u >> (bit % 8)))
+			return false;
+	return true;
+}
+
+static enum cc_code parse_cidr(const char *text, struct cidr *out, struct cc_err *err)
+{
+	struct cc_view view = cc_view_of(text);
+	const char *slash = strchr(text, '/');
+	unsigned bits = 0;
+	struct cc_host host;
+
+	if (slash)
+		view.len = (size_t)(slash - text);
+	if (cc_host_parse(view, CC_HOST_SOCKS, &host, err) != CC_OK || host.kind == CC_HOST_NAME)
+		return cc_fail(err, CC_EINVAL, 0, "private range \"%.100s\" does not start with an address", text);
+	out->len = host.kind == CC_HOST_V4 ? 4 : 16;
+	out->bits = (unsigned)out->len * 8;
+	out->written = text;
+	memcpy(out->addr, host.addr, sizeof(out->addr));
+	if (!slash)
+		return CC_OK;
+	for (const char *at = slash + 1; *at; at++) {
+		if (*at < '0' || *at > '9' || at - slash > 3)
+			return cc_fail(err, CC_EINVAL, 0, "private range \"%.100s\": bad prefix length", text);
+		bits = bits * 10 + (unsigned)(*at - '0');
+	}
+	if (slash[1] == '\0' || (slash[1] == '0' && slash[2]) || bits == 0 || bits > out->bits)
+		return cc_fail(err, CC_EINVAL, 0, "private range \"%.100s\": bad prefix length", text);
+	out->bits = bits;
+	if (!host_bits_clear(out))
+		return cc_fail(err, CC_EINVAL, 0, "private range \"%.100s\" has bits set behind its prefix", text);
+	return CC_OK;
+}
+
+static enum cc_code seal_cidrs(struct cc_net_index *index, const struct cc_strv *list, struct cc_err *err)
+{
+	if (list->count > CIDRS_MAX)
+		return cc_fail(err, CC_ELIMIT, 0, "%zu private ranges", list->count);
+	index->cidrs = calloc(list->count + 1, sizeof(*index->cidrs));
+	if (!index->cidrs)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	for (; index->cidr_count < list->count; index->cidr_count++) {
+		enum cc_code code = parse_cidr(list->items[index->cidr_count], &index->cidrs[index->cidr_count], err);
+
+		if (code != CC_OK)
+			return code;
+	}
+	return CC_OK;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(((const struct static_slot *)left)->name, ((const struct static_slot *)right)->name);
+}
+
+static enum cc_code seal_static(const struct cc_static_host *entry, struct static_slot *out, struct cc_err *err)
+{
+	struct cc_host host;
+	struct cc_err why = {0};
+
+	if (cc_host_parse(cc_view_of(entry->name), CC_HOST_URI, &host, &why) != CC_OK || host.kind != CC_HOST_NAME)
+		return cc_fail(err, CC_EINVAL, 0, "network.hosts: \"%.200s\" is not a host name", entry->name);
+	if (entry->addresses.count == 0)
+		return cc_fail(err, CC_EINVAL, 0, "network.hosts: \"%.200s\" has no address", entry->name);
+	memcpy(out->name, host.text, sizeof(out->name));
+	out->host = entry;
+	for (size_t i = 0; i < entry->addresses.count; i++) {
+		const char *text = entry->addresses.items[i];
+
+		if (cc_host_parse(cc_view_of(text), CC_HOST_SOCKS, &host, &why) != CC_OK || host.kind == CC_HOST_NAME)
+			return cc_fail(err, CC_EINVAL, 0, "network.hosts: \"%.100s\" of \"%.100s\" is not an address",
+				       text, entry->name);
+	}
+	return CC_OK;
+}
+
+static enum cc_code seal_statics(struct cc_net_index *index, const struct cc_net_rules *net, struct cc_err *err)
+{
+	if (net->host_count > STATIC_MAX)
+		return cc_fail(err, CC_ELIMIT, 0, "%zu static hosts", net->host_count);
+	index->statics = calloc(net->host_count + 1, sizeof(*index->statics));
+	if (!index->statics)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	for (size_t i = 0; i < net->host_count; i++) {
+		enum cc_code code = seal_static(&net->hosts[i], &index->statics[i], err);
+
+		if (code != CC_OK)
+			return code;
+	}
+	index->static_count = net->host_count;
+	qsort(index->statics, index->static_count, sizeof(*index->statics), by_name);
+	for (size_t i = 1; i < index->static_count; i++)
+		if (by_name(&index->statics[i - 1], &index->statics[i]) == 0)
+			return cc_fail(err, CC_EINVAL, 0, "network.hosts: \"%.200s\" is written twice",
+				       index->statics[i].name);
+	return CC_OK;
+}
+
+/* The name needs no resolver (RFC 6761). */
+static enum cc_code seal_localhost(struct cc_net_index *index, struct cc_err *err)
+{
+	enum cc_code code = cc_strv_push(&index->localhost.addresses, "127.0.0.1", err);
+
+	if (code == CC_OK)
+		code = cc_strv_push(&index->localhost.addresses, "::1", err);
+	index->localhost.name = strdup("localhost");
+	if (code == CC_OK && !index->localhost.name)
+		code = cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	return code;
+}
+
+/* Addresses are judged without a port, so a deny entry with a port must still hold there: the port is cut off. */
+static enum cc_code seal_every_deny(struct cc_net_index *index, const struct cc_strv *deny, struct cc_err *err)
+{
+	struct cc_strv bare = {0};
+	enum cc_code code = CC_OK;
+
+	for (size_t i = 0; code == CC_OK && i < deny->count; i++) {
+		struct cc_view view = cc_view_of(deny->items[i]);
+		const char *colon = strchr(view.ptr, ':');
+		const char *last = strrchr(view.ptr, ':');
+
+		if (strchr(view.ptr, '['))
+			view.len = (size_t)(strchr(view.ptr, ']') + 1 - view.ptr);
+		else if (colon && colon == last)
+			view.len = (size_t)(colon - view.ptr);
+		code = cc_strv_push_view(&bare, view, err);
+	}
+	if (code == CC_OK)
+		code = cc_hosts_compile(&bare, &index->every_deny, err);
+	cc_strv_done(&bare);
+	return code;
+}
+
+enum cc_code cc_net_seal(struct cc_net_rules *net, struct cc_err *err)
+{
+	__attribute__((cleanup(index_drop))) struct cc_net_index *index = calloc(1, sizeof(*index));
+	enum cc_code code;
+
+	if (!index)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	code = cc_hosts_compile(&net->allow, &index->allow, err);
+	if (code == CC_OK)
+		code = cc_hosts_compile(&net->deny, &index->deny, err);
+	if (code == CC_OK)
+		code = cc_hosts_compile(&net->private_names, &index->private_names, err);
+	if (code == CC_OK)
+		code = seal_every_deny(index, &net->deny, err);
+	if (code == CC_OK)
+		code = seal_cidrs(index, &net->private_cidrs, err);
+	if (code == CC_OK)
+		code = seal_statics(index, net, err);
+	if (code == CC_OK)
+		code = seal_localhost(index, err);
+	if (code != CC_OK)
+		return code;
+	index_free(net->index);
+	net->index = index;
+	index = NULL;
+	return CC_OK;
+}
+
+void cc_net_rules_free(struct cc_net_rules *net)
+{
+	if (!net)
+		return;
+	cc_strv_done(&net->allow);
+	cc_strv_done(&net->deny);
+	cc_strv_done(&net->private_names);
+	cc_strv_done(&net->private_cidrs);
+	for (size_t i = 0; i < net->host_count; i++) {
+		free(net->hosts[i].name);
+		cc_strv_done(&net->hosts[i].addresses);
+	}
+	free(net->hosts);
+	index_free(net->index);
+	free(net);
+}
+
+const char *cc_net_reason_name(enum cc_net_reason reason)
+{
+	static const char *const names[] = {
+		[CC_NET_OFF] = "network-off", [CC_NET_ALLOWED] = "allowed", [CC_NET_NOT_ALLOWED] = "not-allowed",
+		[CC_NET_DENIED] = "denied",   [CC_NET_ADDRESS] = "address", [CC_NET_MALFORMED] = "malformed",
+		[CC_NET_SNI] = "sni",         [CC_NET_LIMIT] = "limit",
+	};
+
+	return (size_t)reason < CC_COUNT(names) ? names[reason] : "denied";
+}
+
+static struct cc_net_decision refuse(enum cc_net_reason reason, const char *entry)
+{
+	return (struct cc_net_decision){false, reason, entry};
+}
+
+static struct cc_net_decision allow(const char *entry)
+{
+	return (struct cc_net_decision){true, CC_NET_ALLOWED, entry};
+}
+
+static size_t host_len(const struct cc_host *host)
+{
+	return host->kind == CC_HOST_V4 ? 4 : host->kind == CC_HOST_V6 ? 16 : 0;
+}
+
+/* The deny entry that names the v4 address inside a v6 one. */
+static const char *denied_inside(const struct cc_hosts *deny, const struct cc_host *host, uint16_t port)
+{
+	const uint8_t *inner = cc_addr_embedded(host->addr, host_len(host));
+	struct cc_host embedded;
+
+	if (!inner)
+		return NULL;
+	cc_host_from_addr(inner, 4, &embedded);
+	return cc_hosts_match(deny, &embedded, port);
+}
+
+/* A range is consent for private and local addresses; an address that hands out credentials, or that no host can have,
+ * must be written out in full. */
+static const char *match_cidr(const struct cc_net_index *index, const uint8_t *addr, size_t len)
+{
+	enum cc_addr_class klass = cc_addr_classify(addr, len);
+	bool whole = klass == CC_ADDR_METADATA || klass == CC_ADDR_LINK_LOCAL || klass == CC_ADDR_REFUSED;
+
+	for (size_t i = 0; i < index->cidr_count; i++) {
+		const struct cidr *cidr = &index->cidrs[i];
+
+		if (cidr->len == len && (!whole || cidr->bits == len * 8) && cc_addr_in(addr, cidr->addr, cidr->bits))
+			return cidr->written;
+	}
+	return NULL;
+}
+
+struct cc_net_decision cc_net_decide(const struct cc_net_rules *net, const struct cc_host *host, uint16_t port)
+{
+	const struct cc_net_index *index = net ? net->index : NULL;
+	const char *entry;
+
+	if (!index || !net->enabled)
+		return refuse(CC_NET_OFF, NULL);
+	if (host->kind == CC_HOST_BAD || port == 0)
+		return refuse(CC_NET_MALFORMED, NULL);
+	entry = cc_hosts_match(index->deny, host, port);
+	if (!entry)
+		entry = denied_inside(index->deny, host, port);
+	if (entry)
+		return refuse(CC_NET_DENIED, entry);
+	entry = cc_hosts_match(index->allow, host, port);
+	if (!entry && host->kind != CC_HOST_NAME)
+		entry = match_cidr(index, host->addr, host_len(host));
+	return entry ? allow(entry) : refuse(CC_NET_NOT_ALLOWED, NULL);
+}
+
+static bool is_localhost(const struct cc_host *host)
+{
+	return strcmp(host->text, "localhost") == 0 || cc_view_ends(cc_view_of(host->text), ".localhost");
+}
+
+const struct cc_static_host *cc_net_static(const struct cc_net_rules *net, const struct cc_host *host)
+{
+	const struct cc_net_index *index = net ? net->index : NULL;
+	size_t low = 0;
+	size_t high = index ? index->static_count : 0;
+
+	if (!index || host->kind != CC_HOST_NAME)
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(host->text, index->statics[middle].name);
+
+		if (order == 0)
+			return index->statics[middle].host;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return is_localhost(host) ? &index->localhost : NULL;
+}
+
+static bool lists_address(const struct cc_static_host *entry, const struct cc_host *addr)
+{
+	struct cc_host written;
+
+	for (size_t i = 0; i < entry->addresses.count; i++)
+		if (cc_host_parse(cc_view_of(entry->addresses.items[i]), CC_HOST_SOCKS, &written, NULL) == CC_OK &&
+		    strcmp(written.text, addr->text) == 0)
+			return true;
+	return false;
+}
+
+struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const struct cc_host *host,
+					  const uint8_t *addr, size_t len)
+{
+	const struct cc_net_index *index = net ? net->index : NULL;
+	const struct cc_static_host *given;
+	enum cc_addr_class klass = cc_addr_classify(addr, len);
+	struct cc_host literal;
+	const char *entry;
+
+	if (!index || !net->enabled)
+		return refuse(CC_NET_OFF, NULL);
+	cc_host_from_addr(addr, len, &literal);
+	if (literal.kind == CC_HOST_BAD)
+		return refuse(CC_NET_MALFORMED, NULL);
+	entry = cc_hosts_match(index->every_deny, &literal, 0);
+	if (!entry)
+		entry = denied_inside(index->every_deny, &literal, 0);
+	if (entry)
+		return refuse(CC_NET_DENIED, entry);
+	if (host->kind != CC_HOST_NAME) /* a literal: cc_net_decide was the whole decision, for that very address */
+		return strcmp(host->text, literal.text) == 0 ? allow(NULL) : refuse(CC_NET_ADDRESS, NULL);
+	given = cc_net_static(net, host);
+	if (given)
+		return lists_address(given, &literal) ? allow(given->name) : refuse(CC_NET_ADDRESS, given->name);
+	if (klass == CC_ADDR_PUBLIC)
+		return allow(NULL);
+	entry = klass == CC_ADDR_REFUSED ? NULL : cc_hosts_match(index->allow, &literal, 0);
+	if (!entry)
+		entry = match_cidr(index, literal.addr, host_len(&literal));
+	if (!entry && klass == CC_ADDR_PRIVATE)
+		entry = cc_hosts_match(index->private_names, host, 0);
+	return entry ? allow(entry) : refuse(CC_NET_ADDRESS, NULL);
+}

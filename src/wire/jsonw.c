@@ -1,0 +1,171 @@
+/* jsonw.c - the JSON writer. Whatever bytes go in, printable UTF-8 comes out: a terminal that shows an event never sees
+ * a control byte of the agent's. */
+#include "wire/json.h"
+
+#include <string.h>
+
+void cc_jsonw_init(struct cc_jsonw *w, struct cc_buf *out)
+{
+	*w = (struct cc_jsonw){.out = out};
+	w->first[0] = true;
+}
+
+/* The comma before a value or a key, where one is due. */
+static void separate(struct cc_jsonw *w)
+{
+	if (w->after_key)
+		w->after_key = false;
+	else if (w->depth > 0 && !w->first[w->depth])
+		cc_buf_adds(w->out, ",");
+	w->first[w->depth] = false;
+}
+
+static void open_level(struct cc_jsonw *w, const char *bracket)
+{
+	separate(w);
+	if (w->depth + 1 >= CC_JSON_DEPTH_MAX) {
+		w->out->failed = true;
+		return;
+	}
+	w->depth++;
+	w->first[w->depth] = true;
+	w->object[w->depth] = *bracket == '{';
+	cc_buf_adds(w->out, bracket);
+}
+
+void cc_jsonw_object(struct cc_jsonw *w)
+{
+	open_level(w, "{");
+}
+
+void cc_jsonw_array(struct cc_jsonw *w)
+{
+	open_level(w, "[");
+}
+
+void cc_jsonw_end(struct cc_jsonw *w)
+{
+	if (w->depth == 0) {
+		w->out->failed = true;
+		return;
+	}
+	cc_buf_adds(w->out, w->object[w->depth] ? "}" : "]");
+	w->depth--;
+}
+
+/* Bytes of the well-formed, printable character at p; 0 when it must be escaped byte by byte. */
+static size_t printable(const unsigned char *p, size_t left)
+{
+	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+
+	if (len == 0 || len > left)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
+	    (p[0] == 0xf4 && p[1] >= 0x90))
+		return 0;
+	if (p[0] < 0x20 || p[0] == 0x7f || p[0] == '"' || p[0] == '\\')
+		return 0;
+	if (p[0] == 0xc2 && p[1] < 0xa0) /* C1 controls: some terminals obey them */
+		return 0;
+	return len;
+}
+
+static void add_quoted(struct cc_buf *out, struct cc_view text)
+{
+	const unsigned char *p = (const unsigned char *)text.ptr;
+	size_t run = 0;
+
+	cc_buf_adds(out, "\"");
+	for (size_t i = 0; i < text.len;) {
+		size_t len = printable(p + i, text.len - i);
+
+		if (len) {
+			i += len;
+			continue;
+		}
+		cc_buf_add(out, p + run, i - run);
+		if (p[i] == '"' || p[i] == '\\')
+			cc_buf_addf(out, "\\%c", p[i]);
+		else if (p[i] == '\n')
+			cc_buf_adds(out, "\\n");
+		else if (p[i] == '\t')
+			cc_buf_adds(out, "\\t");
+		else if (p[i] == 0xc2 && i + 1 < text.len && p[i + 1] >= 0x80 && p[i + 1] < 0xa0)
+			cc_buf_addf(out, "\\u%04x", p[++i]);
+		else
+			cc_buf_addf(out, "\\u%04x", p[i]);
+		run = ++i;
+	}
+	cc_buf_add(out, p + run, text.len - run);
+	cc_buf_adds(out, "\"");
+}
+
+void cc_jsonw_key(struct cc_jsonw *w, const char *key)
+{
+	separate(w);
+	add_quoted(w->out, cc_view_of(key));
+	cc_buf_adds(w->out, ":");
+	w->after_key = true;
+}
+
+void cc_jsonw_view(struct cc_jsonw *w, struct cc_view text)
+{
+	separate(w);
+	add_quoted(w->out, text);
+}
+
+void cc_jsonw_str(struct cc_jsonw *w, const char *text)
+{
+	if (text)
+		cc_jsonw_view(w, cc_view_of(text));
+	else
+		cc_jsonw_null(w);
+}
+
+void cc_jsonw_int(struct cc_jsonw *w, int64_t value)
+{
+	separate(w);
+	cc_buf_addf(w->out, "%lld", (long long)value);
+}
+
+void cc_jsonw_bool(struct cc_jsonw *w, bool value)
+{
+	separate(w);
+	cc_buf_adds(w->out, value ? "true" : "false");
+}
+
+void cc_jsonw_null(struct cc_jsonw *w)
+{
+	separate(w);
+	cc_buf_adds(w->out, "null");
+}
+
+void cc_jsonw_kstr(struct cc_jsonw *w, const char *key, const char *text)
+{
+	cc_jsonw_key(w, key);
+	cc_jsonw_str(w, text);
+}
+
+void cc_jsonw_kint(struct cc_jsonw *w, const char *key, int64_t value)
+{
+	cc_jsonw_key(w, key);
+	cc_jsonw_int(w, value);
+}
+
+void cc_jsonw_kbool(struct cc_jsonw *w, const char *key, bool value)
+{
+	cc_jsonw_key(w, key);
+	cc_jsonw_bool(w, value);
+}
+
+void cc_jsonw_kstrv(struct cc_jsonw *w, const char *key, const struct cc_strv *list)
+{
+	cc_jsonw_key(w, key);
+	cc_jsonw_array(w);
+	for (size_t i = 0; i < list->count; i++)
+		cc_jsonw_str(w, list->items[i]);
+	cc_jsonw_end(w);
+}
