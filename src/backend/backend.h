@@ -52,7 +52,7 @@ enum cc_note_kind {
 	CC_NOTE_NAMES,     /* fd, or sys */
 	CC_NOTE_FROZEN,
 	CC_NOTE_THAWED,
-	CC_NOTE_LOST,      /* a helper is gone: the session is over; text says which */
+	CC_NOTE_LOST, /* a helper is gone: the session is over; text says which */
 };
 
 struct cc_note {

@@ -87,8 +87,11 @@ static enum cc_code spawn_exec(const struct cc_box_exec *what, struct cc_child *
 	char program[4096];
 	CC_AUTO_FD master = -1;
 	CC_AUTO_FD slave = -1;
-	struct cc_spawn how = {.argv = what->argv->items, .envp = what->env->items, .cwd = what->cwd,
-			       .stdio = {what->stdio[0], what->stdio[1], what->stdio[2]}, .new_session = true,
+	struct cc_spawn how = {.argv = what->argv->items,
+			       .envp = what->env->items,
+			       .cwd = what->cwd,
+			       .stdio = {what->stdio[0], what->stdio[1], what->stdio[2]},
+			       .new_session = true,
 			       .controlling = what->pty};
 	CC_AUTO_FREE char **argv = calloc(what->argv->count + 1, sizeof(*argv));
 	enum cc_code code;

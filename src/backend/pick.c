@@ -20,8 +20,8 @@ enum cc_code cc_backend_pick(enum cc_backend_kind asked, unsigned needs, const s
 	unsigned unheld;
 
 	if (!backend)
-		return cc_fail(err, CC_EUNSUPPORTED, 0, "backend %s is not built into this version; nothing was started",
-			       cc_backend_name(kind));
+		return cc_fail(err, CC_EUNSUPPORTED, 0,
+			       "backend %s is not built into this version; nothing was started", cc_backend_name(kind));
 	unheld = needs & ~backend->enforces;
 	if (unheld && kind != CC_BACKEND_NONE)
 		for (int i = 0; i < CC_NEED_COUNT; i++)

@@ -112,8 +112,8 @@ enum cc_code cc_facts_helper(const char *name, char *out, size_t cap, struct cc_
 			return CC_OK;
 		}
 	}
-	return cc_fail(err, CC_ENOTFOUND, 0, "the helper %s is not installed beside ccbox; run `make build` or reinstall",
-		       name);
+	return cc_fail(err, CC_ENOTFOUND, 0,
+		       "the helper %s is not installed beside ccbox; run `make build` or reinstall", name);
 }
 
 enum cc_code cc_facts_collect(char *const *env, struct cc_facts *out_facts, struct cc_err *err)

@@ -77,14 +77,15 @@ static enum cc_code start_bwrap(const struct cc_launch *how, struct cc_native_bo
 	CC_AUTO_FD args = -1;
 	char args_text[16];
 	char init_text[16];
-	char *argv[] = {(char *)(size_t)how->bwrap_path, "--args", args_text, "--",
-			how->plan->command.items[0], init_text, NULL};
-	struct cc_spawn spawn = {.argv = argv, .stdio = {-1, diag_end, diag_end}, .new_session = true,
-				 .die_with_parent = true};
+	char *argv[] = {(char *)(size_t)how->bwrap_path, "--args",  args_text, "--",
+			how->plan->command.items[0],     init_text, NULL};
+	struct cc_spawn spawn = {
+		.argv = argv, .stdio = {-1, diag_end, diag_end}, .new_session = true, .die_with_parent = true};
 	enum cc_code code = CC_OK;
 
 	if (how->plan->file_count > CC_SPAWN_FDS - 2)
-		return cc_fail(err, CC_ELIMIT, 0, "%zu private files: at most %d", how->plan->file_count, CC_SPAWN_FDS - 2);
+		return cc_fail(err, CC_ELIMIT, 0, "%zu private files: at most %d", how->plan->file_count,
+			       CC_SPAWN_FDS - 2);
 	for (size_t i = 0; code == CC_OK && i < how->plan->file_count; i++) {
 		code = file_open(&how->plan->files[i], &files.fds[files.count], err);
 		if (code == CC_OK)
@@ -108,8 +109,12 @@ static enum cc_code start_proxy(const struct cc_launch *how, struct cc_native_bo
 {
 	char fd_text[16];
 	char *argv[] = {(char *)(size_t)how->proxy_path, fd_text, NULL};
-	struct cc_spawn spawn = {.argv = argv, .stdio = {-1, diag_end, diag_end}, .new_session = true,
-				 .die_with_parent = true, .keep = {their_end}, .keep_count = 1};
+	struct cc_spawn spawn = {.argv = argv,
+				 .stdio = {-1, diag_end, diag_end},
+				 .new_session = true,
+				 .die_with_parent = true,
+				 .keep = {their_end},
+				 .keep_count = 1};
 
 	snprintf(fd_text, sizeof(fd_text), "%d", their_end);
 	return cc_proc_spawn(&spawn, &box->proxy, err);

@@ -124,10 +124,10 @@ static const struct {
 	const char *name;
 	enum cc_note_kind kind;
 } messages[] = {
-	{"started", CC_NOTE_STARTED}, {"refused", CC_NOTE_REFUSED}, {"exit", CC_NOTE_EXIT},
-	{"violation", CC_NOTE_VIOLATION}, {"notice", CC_NOTE_NOTICE}, {"net", CC_NOTE_NET},
-	{"closed", CC_NOTE_CLOSED}, {"file", CC_NOTE_FILE}, {"names", CC_NOTE_NAMES},
-	{"frozen", CC_NOTE_FROZEN}, {"thawed", CC_NOTE_THAWED}, {"failed", CC_NOTE_LOST},
+	{"started", CC_NOTE_STARTED},     {"refused", CC_NOTE_REFUSED}, {"exit", CC_NOTE_EXIT},
+	{"violation", CC_NOTE_VIOLATION}, {"notice", CC_NOTE_NOTICE},   {"net", CC_NOTE_NET},
+	{"closed", CC_NOTE_CLOSED},       {"file", CC_NOTE_FILE},       {"names", CC_NOTE_NAMES},
+	{"frozen", CC_NOTE_FROZEN},       {"thawed", CC_NOTE_THAWED},   {"failed", CC_NOTE_LOST},
 };
 
 static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)

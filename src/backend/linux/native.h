@@ -10,20 +10,20 @@ struct cc_native_box {
 	struct cc_box box;
 	struct cc_child bwrap;
 	struct cc_child proxy;
-	int init;  /* socketpair to cc-init */
+	int init;   /* socketpair to cc-init */
 	int egress; /* socketpair to cc-proxy */
-	int diag;  /* standard error of bwrap and cc-init, read end */
+	int diag;   /* standard error of bwrap and cc-init, read end */
 	struct cc_buf diag_text;
 	struct cc_peer_msg msg;
 };
 
 /* Launch steps in order; each can be made to fail in a twin build. */
-#define CC_NATIVE_STEPS(X)                                                       \
-	X(CC_STEP_PROXY, "proxy", "start the session's proxy")                   \
-	X(CC_STEP_BWRAP, "bwrap", "start bubblewrap")                            \
-	X(CC_STEP_SETUP, "setup", "hand the rules to cc-init")                   \
-	X(CC_STEP_LISTEN, "listen", "make the listeners inside the network namespace") \
-	X(CC_STEP_POLICY, "policy", "hand rules and listeners to the proxy")     \
+#define CC_NATIVE_STEPS(X)                                                                                             \
+	X(CC_STEP_PROXY, "proxy", "start the session's proxy")                                                         \
+	X(CC_STEP_BWRAP, "bwrap", "start bubblewrap")                                                                  \
+	X(CC_STEP_SETUP, "setup", "hand the rules to cc-init")                                                         \
+	X(CC_STEP_LISTEN, "listen", "make the listeners inside the network namespace")                                 \
+	X(CC_STEP_POLICY, "policy", "hand rules and listeners to the proxy")                                           \
 	X(CC_STEP_READY, "ready", "enter the floor and the filter")
 
 enum cc_native_step {
