@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* For a type with `void TYPE_free(struct TYPE *)`: defines the cleanup function that CC_AUTO uses and a
  * typed take, which hands ownership on and leaves NULL behind. */
@@ -34,6 +35,15 @@ static inline char *cc_str_take(char **owned)
 	*owned = NULL;
 	return given;
 }
+/* C17 has no strdup. NULL when text is NULL or memory is short. */
+static inline char *cc_str_dup(const char *text)
+{
+	size_t size = text ? strlen(text) + 1 : 0;
+	char *copy = size ? malloc(size) : NULL;
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
 #define CC_AUTO_FREE __attribute__((cleanup(cc_free_drop)))
 
 #define CC_COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -38,9 +38,12 @@ struct cc_decision {
 	const struct cc_mount *mount; /* the mount the path lies in, or NULL */
 };
 
+/* Reading and connecting outside every mount is allowed here: what is visible there is the view's business. READ is
+ * worth asking only when rules->reads_judged; LINK_FROM and RENAME_FROM are asked beside their *_TO. */
 struct cc_decision cc_decide(const struct cc_rules *rules, const struct cc_ask *ask);
 
-/* Rule id for events: the rule's id, or "mount:read-only", "mount:outside". */
+/* Rule id for events: the rule's id, or "mount:read-only", "mount:outside", "mount:allowed". Beside the compiled rules
+ * there are two that no pattern can say: "bind:no-fifo" and "git:moved-directory". */
 const char *cc_decision_id(const struct cc_decision *decision);
 /* The smallest flag that would have allowed it, e.g. `--allow-name '**'/.env'`; empty when nothing opens it. */
 void cc_decision_grant(const struct cc_decision *decision, const struct cc_ask *ask, struct cc_buf *out);

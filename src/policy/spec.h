@@ -59,7 +59,10 @@ struct cc_policy {
 	struct cc_strv env; /* NAME (pass the host's value) or NAME=VALUE */
 };
 
+void cc_policy_init(struct cc_policy *policy); /* empty; network: nobody said */
 void cc_policy_done(struct cc_policy *policy);
+/* Adds what from says to into: lists are joined, the network is off if either says so. */
+CC_MUST enum cc_code cc_policy_merge(struct cc_policy *into, const struct cc_policy *from, struct cc_err *err);
 
 struct cc_spec {
 	char *session_id; /* contract 3.1; may contain "::" */
