@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
+
 /* The whole program. Returns the exit code (DESIGN 8). */
 int cc_cli_main(int argc, char **argv, char **env);
 

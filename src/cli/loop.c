@@ -275,7 +275,6 @@ static void tidy_terminal(struct loop *loop)
 		return;
 	if (isatty(1))
 		cc_pty_tidy(1);
-	tcflush(0, 0);
 	cc_pty_restore();
 }
 
