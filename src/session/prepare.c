@@ -4,6 +4,7 @@
 #include "backend/linux/facts.h"
 #include "backend/pick.h"
 #include "base/mem.h"
+#include "session/gitsettings.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -123,11 +124,30 @@ static enum cc_code say_binds(const struct cc_prepare_ask *ask, struct cc_prepar
 	return code;
 }
 
+/* What git on the host would execute or include becomes a rule; what is harmless is lent. */
+static enum cc_code ask_git(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_rule_facts *facts,
+			    struct cc_err *err)
+{
+	struct cc_git_settings settings;
+	const char *dir = prepared->git.found ? prepared->git.top : ask->spec->binds[0].host_path;
+	enum cc_code code = cc_git_settings_read(dir, prepared->facts.home, ask->env, &settings, err);
+
+	if (code != CC_OK)
+		return code;
+	prepared->facts.git_safe = settings.lend;
+	facts->git_paths = settings.paths;
+	if (prepared->git.found && cc_strv_has(&ask->spec->policy.presets, "tracked"))
+		code = cc_git_tracked_names(dir, ask->env, &facts->tracked, err);
+	return code;
+}
+
 static enum cc_code compile(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
 {
 	struct cc_rule_facts facts = {.home = prepared->facts.home, .resolve = resolve_path};
-	enum cc_code code = cc_rules_compile(ask->spec, &facts, &prepared->rules, err);
+	enum cc_code code = ask_git(ask, prepared, &facts, err);
 
+	if (code == CC_OK)
+		code = cc_rules_compile(ask->spec, &facts, &prepared->rules, err);
 	cc_strv_done(&facts.git_paths);
 	cc_strv_done(&facts.tracked);
 	cc_strv_done(&facts.agent_names);
