@@ -18,10 +18,11 @@ const struct cc_verb_row cc_verbs[] = {
 	{"run", "ccbox run [OPTIONS] -- COMMAND [ARG...]", "run a command in a sandbox", cc_verb_run, CC_FOR_RUN},
 	{"shell", "ccbox shell [OPTIONS]", "your shell in a sandbox", cc_verb_shell, CC_FOR_SHELL},
 	{"doctor", "ccbox doctor [--json]", "prove what this host can hold, or say what is missing", cc_verb_doctor, 0},
-	{"explain", "ccbox explain VERB OBJECT [OPTIONS] [--json]", "would it be allowed, by which rule, and what would change it",
-	 cc_verb_explain, CC_FOR_EXPLAIN},
+	{"explain", "ccbox explain VERB OBJECT [OPTIONS] [--json]",
+	 "would it be allowed, by which rule, and what would change it", cc_verb_explain, CC_FOR_EXPLAIN},
 	{"policy", "ccbox policy check|show|schema [FILE]", "check or print policies", cc_verb_policy, CC_FOR_POLICY},
-	{"events", "ccbox events [--follow] [--json] [SESSION]", "what past and running sessions did", cc_verb_events, 0},
+	{"events", "ccbox events [--follow] [--json] [SESSION]", "what past and running sessions did", cc_verb_events,
+	 0},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
 const size_t cc_verb_count = CC_COUNT(cc_verbs);

@@ -24,7 +24,8 @@ const char *cc_env_get(char *const *env, const char *name)
 	return NULL;
 }
 
-static bool home_path(char *const *env, const char *variable, const char *fallback, const char *rest, char *out, size_t cap)
+static bool home_path(char *const *env, const char *variable, const char *fallback, const char *rest, char *out,
+		      size_t cap)
 {
 	const char *base = cc_env_get(env, variable);
 	const char *home = cc_env_get(env, "HOME");
@@ -78,7 +79,8 @@ static enum cc_code read_project(const char *cwd, struct cc_policy *policy, stru
 }
 
 /* "~/x" and relative paths become absolute; what exists is resolved. */
-static enum cc_code absolute(const char *text, const char *cwd, char *const *env, char out[PATH_MAX], struct cc_err *err)
+static enum cc_code absolute(const char *text, const char *cwd, char *const *env, char out[PATH_MAX],
+			     struct cc_err *err)
 {
 	char joined[PATH_MAX];
 	const char *home = cc_env_get(env, "HOME");
@@ -87,7 +89,8 @@ static enum cc_code absolute(const char *text, const char *cwd, char *const *env
 	if (text[0] == '~' && (text[1] == '/' || !text[1]) && home)
 		len = snprintf(joined, sizeof(joined), "%s%s", home, text + 1);
 	else
-		len = snprintf(joined, sizeof(joined), "%s%s%s", text[0] == '/' ? "" : cwd, text[0] == '/' ? "" : "/", text);
+		len = snprintf(joined, sizeof(joined), "%s%s%s", text[0] == '/' ? "" : cwd, text[0] == '/' ? "" : "/",
+			       text);
 	if (len < 0 || (size_t)len >= sizeof(joined))
 		return cc_fail(err, CC_EINVAL, 0, "the path %.80s... is too long", text);
 	if (!realpath(joined, out))
@@ -132,7 +135,8 @@ static enum cc_code add_binds(struct cc_ask_run *ask, const struct cc_strv *list
 			text[len - 3] = '\0';
 		code = absolute(text, cwd, env, path, err);
 		if (code == CC_OK)
-			code = cc_spec_add_bind(&ask->spec, path, ro || read_only || !cc_mode_writes(ask->spec.mode), err);
+			code = cc_spec_add_bind(&ask->spec, path, ro || read_only || !cc_mode_writes(ask->spec.mode),
+						err);
 	}
 	return code;
 }
@@ -141,7 +145,7 @@ static enum cc_code settle_paths(struct cc_ask_run *ask, const char *cwd, char *
 {
 	struct cc_policy *policy = &ask->spec.policy;
 	struct cc_strv *lists[] = {&ask->spec.protected_paths, &ask->spec.runner_state_dirs, &policy->deny_write,
-				   &policy->deny_read, &policy->allow_paths, &policy->allow_sockets};
+				   &policy->deny_read,         &policy->allow_paths,         &policy->allow_sockets};
 	enum cc_code code = CC_OK;
 	char path[PATH_MAX];
 

@@ -1,5 +1,6 @@
-/* config.h - where settings come from and in which order: /etc/ccbox, the person's configuration, the project's file (which
- * may only tighten), CC_* variables, flags. A file that cannot be read or understood ends the call: never a default. */
+/* config.h - where settings come from and in which order: /etc/ccbox, the person's configuration, the project's file
+ * (which may only tighten), CC_* variables, flags. A file that cannot be read or understood ends the call: never a
+ * default. */
 #ifndef CC_CLI_CONFIG_H
 #define CC_CLI_CONFIG_H
 

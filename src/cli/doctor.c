@@ -10,7 +10,11 @@ static void print_items(const struct cc_probe *probe)
 	for (size_t i = 0; i < probe->item_count; i++) {
 		const struct cc_probe_item *item = &probe->items[i];
 
-		printf("  %-7s %-16s %s\n", item->good ? "ok" : item->needed ? "MISSING" : "absent", item->name, item->found);
+		printf("  %-7s %-16s %s\n",
+		       item->good     ? "ok"
+		       : item->needed ? "MISSING"
+				      : "absent",
+		       item->name, item->found);
 		if (!item->good && item->remedy[0])
 			printf("          %-14s %s\n", "do this:", item->remedy);
 	}
@@ -39,7 +43,8 @@ int cc_verb_doctor(char *const *argv, char *const *env)
 	else if (!probe.available)
 		printf("No native sandbox on this host: %s\n", probe.install_hint);
 	else
-		printf("The native sandbox REFUSES to run here, at: %s\n  %s\n", probe.failing.step, probe.failing.what);
+		printf("The native sandbox REFUSES to run here, at: %s\n  %s\n", probe.failing.step,
+		       probe.failing.what);
 	if (!probe.enforceable && probe.failing.remedy[0])
 		printf("  do this: %s\n", probe.failing.remedy);
 	print_items(&probe);

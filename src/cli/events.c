@@ -32,7 +32,8 @@ static bool find_log(const char *dir, const char *session, char *out, size_t cap
 	bool found = false;
 
 	while (list && (entry = readdir(list)))
-		if (strstr(entry->d_name, ".jsonl") && (!session || strncmp(entry->d_name, session, strlen(session)) == 0))
+		if (strstr(entry->d_name, ".jsonl") &&
+		    (!session || strncmp(entry->d_name, session, strlen(session)) == 0))
 			(void)!cc_strv_push(&names, entry->d_name, &err);
 	if (list)
 		closedir(list);

@@ -46,7 +46,8 @@ static enum cc_code canonical(const char *path, const char *cwd, struct cc_buf *
 {
 	char joined[PATH_MAX];
 	char parent[PATH_MAX];
-	int len = snprintf(joined, sizeof(joined), "%s%s%s", path[0] == '/' ? "" : cwd, path[0] == '/' ? "" : "/", path);
+	int len =
+		snprintf(joined, sizeof(joined), "%s%s%s", path[0] == '/' ? "" : cwd, path[0] == '/' ? "" : "/", path);
 
 	if (len < 2 || (size_t)len >= sizeof(joined))
 		return cc_fail(err, CC_EINVAL, 0, "the path \"%s\" cannot be judged", path);
@@ -136,11 +137,14 @@ static void print_json(const char *verb, const struct answer *answer)
 
 static void print_text(const char *verb, const struct answer *answer)
 {
-	printf("%s  %s %s\n", answer->judged ? "judged " : answer->allowed ? "allowed" : "refused", verb,
-	       answer->object.data);
+	printf("%s  %s %s\n",
+	       answer->judged    ? "judged "
+	       : answer->allowed ? "allowed"
+				 : "refused",
+	       verb, answer->object.data);
 	if (answer->rule)
-		printf("  rule   %s%s%s%s\n", answer->rule, answer->reason ? " (" : "", answer->reason ? answer->reason : "",
-		       answer->reason ? ")" : "");
+		printf("  rule   %s%s%s%s\n", answer->rule, answer->reason ? " (" : "",
+		       answer->reason ? answer->reason : "", answer->reason ? ")" : "");
 	else if (answer->reason)
 		printf("  why    %s\n", answer->reason);
 	if (answer->judged)
@@ -162,10 +166,13 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 	enum cc_code code;
 
 	if (!argv[0] || !argv[1])
-		return cc_fail(err, CC_EINVAL, 0, "ccbox explain write|read|create|delete|...|host OBJECT [OPTIONS] [--json]");
+		return cc_fail(err, CC_EINVAL, 0,
+			       "ccbox explain write|read|create|delete|...|host OBJECT [OPTIONS] [--json]");
 	if (!host && !find_verb(argv[0], &verb))
-		return cc_fail(err, CC_EINVAL, 0, "\"%s\" is no verb: write, read, create, delete, rename-to, mkdir, "
-			       "symlink, ... or host", argv[0]);
+		return cc_fail(err, CC_EINVAL, 0,
+			       "\"%s\" is no verb: write, read, create, delete, rename-to, mkdir, "
+			       "symlink, ... or host",
+			       argv[0]);
 	if (!getcwd(cwd, sizeof(cwd)))
 		return cc_fail(err, CC_ESYS, 0, "the current directory is gone");
 	cc_ask_run_init(&ask);

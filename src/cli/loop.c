@@ -32,7 +32,7 @@ struct loop {
 	int code;
 	bool timed_out;
 	bool lost;
-	int64_t deadline; /* 0 = none */
+	int64_t deadline;     /* 0 = none */
 	struct cc_strv shown; /* refusals kept for the end: a full-screen program owns the terminal until then */
 	size_t hidden;
 };
@@ -68,8 +68,8 @@ static void on_event(void *context, const struct cc_event *event)
 static void on_seen(void *context, int which, const char *bytes, size_t len)
 {
 	struct loop *loop = context;
-	struct cc_event event = {.type = which == 2 ? CC_EVENT_STDERR : CC_EVENT_STDOUT, .exec = loop->command,
-				 .content = {bytes, len}};
+	struct cc_event event = {
+		.type = which == 2 ? CC_EVENT_STDERR : CC_EVENT_STDOUT, .exec = loop->command, .content = {bytes, len}};
 
 	if (which != 0)
 		cc_session_emit(loop->session, &event);
@@ -96,7 +96,8 @@ static void on_refused(struct loop *loop, int sys)
 	loop->code = sys == ENOENT || sys == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	if (loop->code == EXIT_NOT_FOUND)
 		cc_say("%s: not found inside the sandbox (looked in the PATH; programs in your home directory are shown "
-		       "only from toolchain directories and binds)", name);
+		       "only from toolchain directories and binds)",
+		       name);
 	else
 		cc_say("%s: cannot be executed: %s", name, strerror(sys));
 }
@@ -137,8 +138,11 @@ static enum cc_code make_pipes(struct loop *loop, struct cc_err *err)
 
 static enum cc_code start_command(struct loop *loop, struct cc_err *err)
 {
-	struct cc_box_exec exec = {.argv = loop->ask->argv, .env = loop->ask->env, .cwd = loop->ask->prepared->workdir,
-				   .pty = loop->ask->pty, .size = {24, 80}};
+	struct cc_box_exec exec = {.argv = loop->ask->argv,
+				   .env = loop->ask->env,
+				   .cwd = loop->ask->prepared->workdir,
+				   .pty = loop->ask->pty,
+				   .size = {24, 80}};
 	enum cc_code code = CC_OK;
 
 	if (exec.pty)
@@ -288,8 +292,10 @@ static void show_kept(const struct loop *loop)
 
 static enum cc_code run_session(struct loop *loop, struct cc_err *err)
 {
-	struct cc_session_config config = {.session_id = loop->ask->session_id, .backend = loop->ask->prepared->backend,
-					   .launch = *loop->ask->launch, .sink = {loop, on_event, on_note}};
+	struct cc_session_config config = {.session_id = loop->ask->session_id,
+					   .backend = loop->ask->prepared->backend,
+					   .launch = *loop->ask->launch,
+					   .sink = {loop, on_event, on_note}};
 	enum cc_code code = cc_session_launch(&config, &loop->session, err);
 
 	if (code == CC_OK)

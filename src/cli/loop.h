@@ -1,5 +1,5 @@
-/* loop.h - one command in one session, from exec to its exit status: relays its bytes, forwards signals, shows refusals,
- * keeps the time limit. */
+/* loop.h - one command in one session, from exec to its exit status: relays its bytes, forwards signals, shows
+ * refusals, keeps the time limit. */
 #ifndef CC_CLI_LOOP_H
 #define CC_CLI_LOOP_H
 

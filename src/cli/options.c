@@ -197,25 +197,30 @@ static enum cc_code take_quiet(struct cc_ask_run *ask, const char *value, struct
 	return CC_OK;
 }
 
-#define RUNS (CC_FOR_RUN | CC_FOR_SHELL)
+#define RUNS  (CC_FOR_RUN | CC_FOR_SHELL)
 #define RULES (RUNS | CC_FOR_EXPLAIN | CC_FOR_POLICY)
 
 const struct cc_option cc_options[] = {
 	{"backend", "NAME", "CC_BACKEND", RUNS, take_backend, "native (default) or none; none means no sandbox at all"},
-	{"mode", "MODE", "CC_MODE", RULES, take_mode, "chat (default: binds writable), review, plan, orchestrate (read-only)"},
-	{"bind", "DIR[:ro]", NULL, RULES, take_bind, "show DIR inside, writable or read-only; default: the git work tree or the directory you stand in"},
+	{"mode", "MODE", "CC_MODE", RULES, take_mode,
+	 "chat (default: binds writable), review, plan, orchestrate (read-only)"},
+	{"bind", "DIR[:ro]", NULL, RULES, take_bind,
+	 "show DIR inside, writable or read-only; default: the git work tree or the directory you stand in"},
 	{"workdir", "DIR", NULL, RUNS, take_workdir, "start the command there; default: where you stand"},
-	{"agent", "NAME", "CC_AGENT", RULES, take_agent, "known agent whose login and settings to lend; none: none. Default: by the command's name"},
+	{"agent", "NAME", "CC_AGENT", RULES, take_agent,
+	 "known agent whose login and settings to lend; none: none. Default: by the command's name"},
 	{"state-dir", "DIR", NULL, RULES, take_state_dir, "a directory that stays writable in every mode"},
 	{"protect", "PATH", NULL, RULES, take_protect, "never writable, in any mode"},
 	{"policy", "FILE", "CC_POLICY", RULES, take_policy, "a policy file (JSONC) beside the configured ones"},
 	{"allow-name", "GLOB", NULL, RULES, take_allow_name, "let file names like GLOB be made, changed and removed"},
 	{"allow-path", "PATH", NULL, RULES, take_allow_path, "open one path that a built-in rule closes"},
 	{"preset", "NAME", NULL, RULES, take_preset, "named set of openings: packages, tracked, tooling"},
-	{"allow-host", "PATTERN", NULL, RULES, take_allow_host, "a host, *.example.com or a.*.example.com, with :PORT if wanted"},
+	{"allow-host", "PATTERN", NULL, RULES, take_allow_host,
+	 "a host, *.example.com or a.*.example.com, with :PORT if wanted"},
 	{"host", "NAME=ADDR", NULL, RULES, take_host, "reach NAME at these addresses, without asking a resolver"},
 	{"no-network", NULL, NULL, RULES, take_no_network, "refuse every connection"},
-	{"all-proxy", "http|socks", "CC_ALL_PROXY", RUNS, take_all_proxy, "what ALL_PROXY names inside; http (default) works with more clients"},
+	{"all-proxy", "http|socks", "CC_ALL_PROXY", RUNS, take_all_proxy,
+	 "what ALL_PROXY names inside; http (default) works with more clients"},
 	{"env", "NAME[=VALUE]", NULL, RUNS, take_env, "pass a variable on, or set it"},
 	{"timeout", "SECONDS", "CC_TIMEOUT", RUNS, take_timeout, "end the command after SECONDS: exit code 124"},
 	{"pty", NULL, NULL, RUNS, take_pty, "give the command a terminal even if standard input is none"},
@@ -243,7 +248,8 @@ enum cc_code cc_options_env(unsigned verb, char *const *env, struct cc_ask_run *
 			const char *name = cc_options[i].env;
 			size_t len = name ? strlen(name) : 0;
 
-			if (len && (cc_options[i].verbs & verb) && strncmp(*env, name, len) == 0 && (*env)[len] == '=') {
+			if (len && (cc_options[i].verbs & verb) && strncmp(*env, name, len) == 0 &&
+			    (*env)[len] == '=') {
 				enum cc_code code = cc_options[i].take(ask, *env + len + 1, err);
 
 				if (code != CC_OK)
@@ -284,7 +290,8 @@ enum cc_code cc_options_parse(unsigned verb, char *const *argv, struct cc_ask_ru
 		if (option->value && !value) {
 			value = argv[at];
 			if (!value)
-				return cc_fail(err, CC_EINVAL, 0, "--%s needs a value (%s)", option->name, option->value);
+				return cc_fail(err, CC_EINVAL, 0, "--%s needs a value (%s)", option->name,
+					       option->value);
 			at++;
 		}
 		if (!option->value && value)

@@ -13,12 +13,12 @@ struct cc_ask_run {
 	struct cc_spec spec;
 	enum cc_backend_kind backend;
 	char *workdir;
-	char *agent;          /* NULL: by the command's name; "none": none */
+	char *agent;             /* NULL: by the command's name; "none": none */
 	struct cc_strv policies; /* --policy files */
-	struct cc_strv binds; /* DIR or DIR:ro, as written */
-	char *events;         /* FILE or fd:N */
-	long timeout;         /* seconds, 0 = none */
-	int pty;              /* -1 decide by stdin, 0, 1 */
+	struct cc_strv binds;    /* DIR or DIR:ro, as written */
+	char *events;            /* FILE or fd:N */
+	long timeout;            /* seconds, 0 = none */
+	int pty;                 /* -1 decide by stdin, 0, 1 */
 	bool dry_run;
 	bool json;
 	bool no_network;
@@ -44,8 +44,8 @@ struct cc_option {
 extern const struct cc_option cc_options[];
 extern const size_t cc_option_count;
 
-/* Environment first, then argv: flags win. Stops at "--" or at the first word that is no option; *out_used is how many words
- * were taken. */
+/* Environment first, then argv: flags win. Stops at "--" or at the first word that is no option; *out_used is how many
+ * words were taken. */
 CC_MUST enum cc_code cc_options_env(unsigned verb, char *const *env, struct cc_ask_run *ask, struct cc_err *err);
 CC_MUST enum cc_code cc_options_parse(unsigned verb, char *const *argv, struct cc_ask_run *ask, size_t *out_used,
 				      struct cc_err *err);

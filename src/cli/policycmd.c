@@ -36,7 +36,8 @@ static enum cc_code gather(char *const *argv, char *const *env, struct cc_ask_ru
 		cc_buf_init(&text, 1 << 20);
 		code = cc_fd_read_file(argv[0], &text, err);
 		if (code == CC_OK)
-			code = cc_policyfile_parse(argv[0], cc_buf_view(&text), CC_POLICY_OPERATOR, &ask->spec.policy, err);
+			code = cc_policyfile_parse(argv[0], cc_buf_view(&text), CC_POLICY_OPERATOR, &ask->spec.policy,
+						   err);
 		cc_buf_done(&text);
 		return code;
 	}

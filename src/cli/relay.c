@@ -41,8 +41,14 @@ struct cc_stream *cc_stream_new(int which, int from, int to, bool close_to, bool
 
 	if (!stream)
 		return NULL;
-	*stream = (struct cc_stream){.which = which, .from = from, .to = to, .close_to = close_to, .filtered = filter,
-				     .spliced = !filter && !seen, .whole_write = never_blocks(to), .seen = seen,
+	*stream = (struct cc_stream){.which = which,
+				     .from = from,
+				     .to = to,
+				     .close_to = close_to,
+				     .filtered = filter,
+				     .spliced = !filter && !seen,
+				     .whole_write = never_blocks(to),
+				     .seen = seen,
 				     .context = context};
 	cc_buf_init(&stream->out, OUT_MAX);
 	return stream;

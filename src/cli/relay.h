@@ -14,8 +14,8 @@ struct cc_stream;
 /* What passed, for the event log. NULL when nobody listens (then bytes may be spliced unseen). */
 typedef void cc_stream_seen(void *context, int which, const char *bytes, size_t len);
 
-/* Moves bytes from one descriptor to the other until end of file. `from` is closed with the stream, `to` only when close_to.
- * which: 0, 1, 2 as seen by the person. filter: terminal output of a PTY. */
+/* Moves bytes from one descriptor to the other until end of file. `from` is closed with the stream, `to` only when
+ * close_to. which: 0, 1, 2 as seen by the person. filter: terminal output of a PTY. */
 struct cc_stream *cc_stream_new(int which, int from, int to, bool close_to, bool filter, cc_stream_seen *seen,
 				void *context);
 void cc_stream_free(struct cc_stream *stream);

@@ -72,23 +72,24 @@ static void say_unsandboxed(const struct cc_prepared *prepared)
 			cc_say("  not held: %s", cc_need_text((enum cc_need_index)i));
 }
 
-static enum cc_code find_programs(struct cc_launch *launch, char bwrap[PATH_MAX], char proxy[PATH_MAX], char *const *env,
-				  struct cc_err *err)
+static enum cc_code find_programs(struct cc_launch *launch, char bwrap[PATH_MAX], char proxy[PATH_MAX],
+				  char *const *env, struct cc_err *err)
 {
 	enum cc_code code = cc_proc_which("bwrap", "/usr/bin:/usr/local/bin:/bin", bwrap, PATH_MAX, NULL);
 
 	if (code != CC_OK)
 		code = cc_proc_which("bwrap", cc_env_get(env, "PATH"), bwrap, PATH_MAX, NULL);
 	if (code != CC_OK)
-		return cc_fail(err, CC_ENOTFOUND, 0, "bwrap is missing: install the package bubblewrap; nothing was started");
+		return cc_fail(err, CC_ENOTFOUND, 0,
+			       "bwrap is missing: install the package bubblewrap; nothing was started");
 	code = cc_facts_helper("cc-proxy", proxy, PATH_MAX, err);
 	launch->bwrap_path = bwrap;
 	launch->proxy_path = proxy;
 	return code;
 }
 
-static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepared *prepared, const struct cc_strv *argv,
-			    char *const *env, int *out_code, struct cc_err *err)
+static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepared *prepared,
+			    const struct cc_strv *argv, char *const *env, int *out_code, struct cc_err *err)
 {
 	char session[64];
 	char bwrap[PATH_MAX];
@@ -96,9 +97,14 @@ static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepar
 	struct cc_eventlog log;
 	struct cc_launch launch = {.rules = prepared->rules, .plan = &prepared->plan};
 	bool none = prepared->backend->kind == CC_BACKEND_NONE;
-	struct cc_loop_ask loop = {.prepared = prepared, .launch = &launch, .session_id = session, .argv = argv,
-				   .env = none ? &prepared->facts.env : &prepared->plan.env, .log = &log,
-				   .pty = ask->pty >= 0 ? ask->pty : isatty(0), .quiet = ask->quiet,
+	struct cc_loop_ask loop = {.prepared = prepared,
+				   .launch = &launch,
+				   .session_id = session,
+				   .argv = argv,
+				   .env = none ? &prepared->facts.env : &prepared->plan.env,
+				   .log = &log,
+				   .pty = ask->pty >= 0 ? ask->pty : isatty(0),
+				   .quiet = ask->quiet,
 				   .timeout = ask->timeout};
 	enum cc_code code = none ? CC_OK : find_programs(&launch, bwrap, proxy, env, err);
 
@@ -119,8 +125,12 @@ static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepar
 static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char *program, char *const *env,
 			    struct cc_prepared *out_prepared, struct cc_err *err)
 {
-	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec, .backend = ask->backend, .cwd = cwd, .env = env,
-					     .agent = ask->agent, .program = program,
+	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec,
+					     .backend = ask->backend,
+					     .cwd = cwd,
+					     .env = env,
+					     .agent = ask->agent,
+					     .program = program,
 					     .all_proxy_socks = ask->all_proxy_socks};
 
 	return cc_prepare(&prepare_ask, out_prepared, err);

@@ -248,6 +248,25 @@ static bool crosses_git_border(const struct cc_ask *ask)
 	return to != from || !cc_view_eq((struct cc_view){ask->path.ptr, to}, (struct cc_view){ask->from.ptr, from});
 }
 
+/* Does a part of a bare repository belong to an ordinary one: X/.git/HEAD, or a name below X/.git/refs and the like? A
+ * directory of its own below .git is a place to assemble one as good as any. */
+static bool is_repository_part(const struct walk *w)
+{
+	static const char *const own[] = {"refs", "logs", "objects", "modules", "worktrees", "lfs", "info", "hooks"};
+	struct cc_view path = w->ask->path;
+	struct cc_view next;
+
+	if (!w->git || w->git + 5 > path.len)
+		return false;
+	next = cc_path_part(path, w->git + 5);
+	if (w->git + 5 + next.len == path.len)
+		return true;
+	for (size_t i = 0; i < CC_COUNT(own); i++)
+		if (cc_view_is(next, own[i]))
+			return true;
+	return false;
+}
+
 static struct cc_decision deny_by(const struct walk *w, uint32_t number, enum cc_match match)
 {
 	return (struct cc_decision){
@@ -258,10 +277,9 @@ static struct cc_decision weigh(const struct walk *w)
 {
 	struct cc_decision out = {.verdict = CC_ALLOW, .mount = w->mount};
 	const struct cc_rule *judge = w->judged == CC_NO_RULE ? NULL : &w->rules->rules[w->judged];
-	bool in_git = w->git != 0;
 
-	if (judge && judge->judge == CC_JUDGE_BARE && in_git)
-		judge = NULL; /* the parts of an ordinary repository */
+	if (judge && judge->judge == CC_JUDGE_BARE && is_repository_part(w))
+		judge = NULL;
 	if (w->denied != CC_NO_RULE)
 		return deny_by(w, w->denied, CC_MATCH_EXACT);
 	if (judge && judge->judge != CC_JUDGE_BARE) {

@@ -1,5 +1,5 @@
-/* mandatory.c - the mandatory rules (contract 6.6; attacks 4, 5, 9-11, D), in the order in which they are reported. Each
- * row was shown to run code on the host later, or stops something that was. */
+/* mandatory.c - the mandatory rules (contract 6.6; attacks 4, 5, 9-11, D), in the order in which they are reported.
+ * Each row was shown to run code on the host later, or stops something that was. */
 #include "policy/defaults.h"
 
 #define V(verb) CC_VERB_BIT(CC_VERB_##verb)
@@ -80,6 +80,7 @@ const struct cc_default_rule cc_default_rules[] = {
 	JUDGED(".git/config.worktree", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
 	JUDGED(".git/modules/**/config", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
 	JUDGED(".git/modules/**/config.worktree", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
+	JUDGED(".git/worktrees/**/config", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
 	JUDGED(".git/worktrees/**/config.worktree", CC_JUDGE_CONFIG, 0, "config", "git configuration names commands"),
 	{".git", CC_EFFECT_JUDGE, CC_JUDGE_POINTER, CONTENT & ~V(RMDIR), true, true, 0, CC_OPENS_PATH, "git:pointer",
 	 "it points git at another repository"},

@@ -85,7 +85,8 @@ enum cc_code cc_eventlog_open(const char *where, struct cc_eventlog *out_log, st
 
 	if (end && (*end || end == where + 3 || number < 0 || fcntl((int)number, F_GETFD) < 0))
 		return cc_fail(err, CC_EINVAL, 0, "--events %s: that descriptor is not open", where);
-	fd = end ? fcntl((int)number, F_DUPFD_CLOEXEC, 3) : open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	fd = end ? fcntl((int)number, F_DUPFD_CLOEXEC, 3)
+		 : open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return cc_fail(err, CC_ESYS, errno, "--events %s", where);
 	*out_log = (struct cc_eventlog){.fd = fd, .output = true};

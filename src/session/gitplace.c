@@ -34,8 +34,8 @@ static bool read_pointer(const char *file, const char *prefix, const char *dir, 
 		char *at = text.data + strlen(prefix);
 
 		at[strcspn(at, "\r\n")] = '\0';
-		good = snprintf(joined, sizeof(joined), "%s%s%s", at[0] == '/' ? "" : dir, at[0] == '/' ? "" : "/", at) <
-			       (int)sizeof(joined) &&
+		good = snprintf(joined, sizeof(joined), "%s%s%s", at[0] == '/' ? "" : dir, at[0] == '/' ? "" : "/",
+				at) < (int)sizeof(joined) &&
 		       realpath(joined, out);
 	}
 	cc_buf_done(&text);
@@ -68,15 +68,19 @@ static enum cc_code place_of_link(const char *dir, const char *dot_git, struct c
 	char expect[PATH_MAX + 16];
 
 	if (!read_pointer(dot_git, "gitdir: ", dir, git_dir) || !is_dir(git_dir))
-		return cc_fail(err, CC_EPOLICY, 0, "%s points at a git directory that is not there; repair it with "
-			       "`git worktree repair` or name the directories with --bind", dot_git);
+		return cc_fail(err, CC_EPOLICY, 0,
+			       "%s points at a git directory that is not there; repair it with "
+			       "`git worktree repair` or name the directories with --bind",
+			       dot_git);
 	snprintf(file, sizeof(file), "%s/commondir", git_dir);
 	if (!read_pointer(file, "", git_dir, common))
 		return CC_ENOTFOUND; /* a submodule: its git directory lies below the outer one */
 	snprintf(expect, sizeof(expect), "%s/worktrees/", common);
 	if (strncmp(git_dir, expect, strlen(expect)) != 0 || !points_back(git_dir, dot_git))
-		return cc_fail(err, CC_EPOLICY, 0, "%s points at %s, which does not point back; nothing is granted from "
-			       "a forged pointer. Name the directories with --bind", dot_git, git_dir);
+		return cc_fail(err, CC_EPOLICY, 0,
+			       "%s points at %s, which does not point back; nothing is granted from "
+			       "a forged pointer. Name the directories with --bind",
+			       dot_git, git_dir);
 	place->found = place->linked = true;
 	place->top = cc_str_copy(dir);
 	place->git_dir = cc_str_copy(git_dir);

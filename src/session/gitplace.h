@@ -1,5 +1,5 @@
-/* gitplace.h - where git's things lie for a directory: the top of its work tree, its git directory and the common one of a
- * linked work tree. Found by looking at a handful of files, without running git. Forged pointers are refused. */
+/* gitplace.h - where git's things lie for a directory: the top of its work tree, its git directory and the common one
+ * of a linked work tree. Found by looking at a handful of files, without running git. Forged pointers are refused. */
 #ifndef CC_SESSION_GITPLACE_H
 #define CC_SESSION_GITPLACE_H
 
@@ -9,8 +9,8 @@
 
 struct cc_git_place {
 	bool found;
-	bool linked;      /* a linked work tree: git_dir lies in common_dir/worktrees/NAME */
-	char *top;        /* of a submodule: the top of the outermost work tree */
+	bool linked; /* a linked work tree: git_dir lies in common_dir/worktrees/NAME */
+	char *top;   /* of a submodule: the top of the outermost work tree */
 	char *git_dir;
 	char *common_dir;
 };

@@ -13,25 +13,90 @@
 
 enum { SETTINGS_MAX = 8 << 20, GIT_TIMEOUT_MS = 10000, REFS_MAX = 2000 };
 
-/* Keys that only change what git shows or how it names things; nothing here is run or opened. A trailing '*' stands for any
- * rest. git prints keys in lower case. */
+/* Keys that only change what git shows or how it names things; nothing here is run or opened. A trailing '*' stands for
+ * any rest. git prints keys in lower case. */
 static const char *const lent[] = {
-	"user.name", "user.email", "init.defaultbranch", "core.autocrlf", "core.eol", "core.quotepath", "core.abbrev",
-	"core.safecrlf", "core.whitespace", "pull.rebase", "pull.ff", "push.default", "push.autosetupremote",
-	"push.followtags", "fetch.prune", "fetch.prunetags", "merge.conflictstyle", "merge.ff", "diff.algorithm",
-	"diff.renames", "diff.colormoved", "diff.mnemonicprefix", "color.*", "column.ui", "rerere.enabled", "log.date",
-	"log.decorate", "commit.verbose", "commit.cleanup", "tag.sort", "branch.sort", "rebase.autosquash",
-	"rebase.autostash", "rebase.updaterefs", "status.short", "status.branch", "advice.*", "safe.directory",
+	"user.name",
+	"user.email",
+	"init.defaultbranch",
+	"core.autocrlf",
+	"core.eol",
+	"core.quotepath",
+	"core.abbrev",
+	"core.safecrlf",
+	"core.whitespace",
+	"pull.rebase",
+	"pull.ff",
+	"push.default",
+	"push.autosetupremote",
+	"push.followtags",
+	"fetch.prune",
+	"fetch.prunetags",
+	"merge.conflictstyle",
+	"merge.ff",
+	"diff.algorithm",
+	"diff.renames",
+	"diff.colormoved",
+	"diff.mnemonicprefix",
+	"color.*",
+	"column.ui",
+	"rerere.enabled",
+	"log.date",
+	"log.decorate",
+	"commit.verbose",
+	"commit.cleanup",
+	"tag.sort",
+	"branch.sort",
+	"rebase.autosquash",
+	"rebase.autostash",
+	"rebase.updaterefs",
+	"status.short",
+	"status.branch",
+	"advice.*",
+	"safe.directory",
 };
 
 /* Keys whose value is a path or a command of the host; '*' stands for any run of characters. */
 static const char *const executed[] = {
-	"core.hookspath", "include.path", "includeif.*.path", "core.attributesfile", "core.excludesfile", "core.fsmonitor",
-	"core.sshcommand", "core.editor", "core.pager", "core.askpass", "core.gitproxy", "sequence.editor", "filter.*",
-	"diff.*.command", "diff.*.textconv", "diff.external", "merge.*.driver", "mergetool.*", "difftool.*", "gpg.program",
-	"gpg.*.program", "gpg.ssh.*", "credential.helper", "credential.*.helper", "alias.*", "pager.*", "interactive.*",
-	"trailer.*", "init.templatedir", "uploadpack.*", "remote.*.vcs", "remote.*.uploadpack", "remote.*.receivepack",
-	"sendemail.*", "web.browser", "browser.*", "man.*", "commit.template", "blame.ignorerevsfile",
+	"core.hookspath",
+	"include.path",
+	"includeif.*.path",
+	"core.attributesfile",
+	"core.excludesfile",
+	"core.fsmonitor",
+	"core.sshcommand",
+	"core.editor",
+	"core.pager",
+	"core.askpass",
+	"core.gitproxy",
+	"sequence.editor",
+	"filter.*",
+	"diff.*.command",
+	"diff.*.textconv",
+	"diff.external",
+	"merge.*.driver",
+	"mergetool.*",
+	"difftool.*",
+	"gpg.program",
+	"gpg.*.program",
+	"gpg.ssh.*",
+	"credential.helper",
+	"credential.*.helper",
+	"alias.*",
+	"pager.*",
+	"interactive.*",
+	"trailer.*",
+	"init.templatedir",
+	"uploadpack.*",
+	"remote.*.vcs",
+	"remote.*.uploadpack",
+	"remote.*.receivepack",
+	"sendemail.*",
+	"web.browser",
+	"browser.*",
+	"man.*",
+	"commit.template",
+	"blame.ignorerevsfile",
 };
 
 static bool like(const char *pattern, const char *text)
@@ -64,7 +129,8 @@ static enum cc_code add_path(struct cc_git_settings *settings, const char *text,
 	if (text[0] == '~' && text[1] == '/')
 		len = snprintf(path, sizeof(path), "%s%s", home, text + 1);
 	else
-		len = snprintf(path, sizeof(path), "%s%s%s", text[0] == '/' ? "" : dir, text[0] == '/' ? "" : "/", text);
+		len = snprintf(path, sizeof(path), "%s%s%s", text[0] == '/' ? "" : dir, text[0] == '/' ? "" : "/",
+			       text);
 	if (len < 0 || (size_t)len >= sizeof(path) || (must_exist && access(path, F_OK) < 0))
 		return CC_OK;
 	return cc_strv_push(&settings->paths, realpath(path, resolved) ? resolved : path, err);
@@ -117,7 +183,8 @@ enum cc_code cc_git_settings_take(struct cc_git_settings *settings, const char *
 	bool local = strcmp(scope, "local") == 0 || strcmp(scope, "worktree") == 0;
 	enum cc_code code = CC_OK;
 
-	/* a file that the configuration includes is configuration itself; the repository's own files have their rules */
+	/* a file that the configuration includes is configuration itself; the repository's own files have their rules
+	 */
 	if (strncmp(origin, "file:", 5) == 0 && !local)
 		code = add_path(settings, origin + 5, dir, home, true, err);
 	if (code == CC_OK && in_table(executed, CC_COUNT(executed), key))
@@ -130,8 +197,8 @@ enum cc_code cc_git_settings_take(struct cc_git_settings *settings, const char *
 /* Git may find anything in the environment; it gets what it needs to find its configuration. */
 static enum cc_code git_env(char *const *env, struct cc_strv *out_env, struct cc_err *err)
 {
-	static const char *const names[] = {"HOME=", "XDG_CONFIG_HOME=", "GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=",
-					    "GIT_CONFIG_NOSYSTEM="};
+	static const char *const names[] = {
+		"HOME=", "XDG_CONFIG_HOME=", "GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM="};
 	enum cc_code code = cc_strv_push(out_env, "LC_ALL=C", err);
 
 	for (; code == CC_OK && env && *env; env++)
@@ -174,7 +241,8 @@ static enum cc_code take_all(struct cc_git_settings *settings, struct cc_buf *te
 		value = strchr(field[2], '\n');
 		if (value)
 			*value++ = '\0';
-		code = cc_git_settings_take(settings, field[0], field[1], field[2], value ? value : "true", dir, home, err);
+		code = cc_git_settings_take(settings, field[0], field[1], field[2], value ? value : "true", dir, home,
+					    err);
 	}
 	return code;
 }
@@ -195,8 +263,10 @@ enum cc_code cc_git_settings_read(const char *dir, const char *home, char *const
 	cc_buf_init(&text, SETTINGS_MAX);
 	code = run_git(argv, dir, env, &text, &status, err);
 	if (code == CC_OK && status != 0)
-		code = cc_fail(err, CC_EPROTO, 0, "`git config --list` fails in %s: repair the git configuration first, since "
-			       "the paths it executes must be known", dir);
+		code = cc_fail(err, CC_EPROTO, 0,
+			       "`git config --list` fails in %s: repair the git configuration first, since "
+			       "the paths it executes must be known",
+			       dir);
 	if (code == CC_OK && text.len)
 		code = take_all(&settings, &text, dir, home, err);
 	cc_buf_done(&text);

@@ -46,9 +46,10 @@ static enum cc_code add_default_bind(const struct cc_prepare_ask *ask, struct cc
 	const char *top = prepared->git.found ? prepared->git.top : cwd;
 
 	if (strcmp(top, prepared->facts.home) == 0 || below(prepared->facts.home, top))
-		return cc_fail(err, CC_EPOLICY, 0, "%s is %s your home directory: everything in it would be shown. Go to "
-			       "a project, or name what to show with --bind DIR", top,
-			       strcmp(top, prepared->facts.home) == 0 ? "" : "above ");
+		return cc_fail(err, CC_EPOLICY, 0,
+			       "%s is %s your home directory: everything in it would be shown. Go to "
+			       "a project, or name what to show with --bind DIR",
+			       top, strcmp(top, prepared->facts.home) == 0 ? "" : "above ");
 	return cc_spec_add_bind(ask->spec, top, !cc_mode_writes(ask->spec->mode), err);
 }
 
@@ -108,7 +109,8 @@ static enum cc_code find_workdir(const struct cc_prepare_ask *ask, struct cc_pre
 	if (bound(ask->spec, path) || (prepared->backend->kind == CC_BACKEND_NONE))
 		prepared->workdir = cc_str_copy(path);
 	else if (ask->spec->guest_workdir)
-		return cc_fail(err, CC_EINVAL, 0, "the working directory %s is not in any bind; add --bind %s", path, path);
+		return cc_fail(err, CC_EINVAL, 0, "the working directory %s is not in any bind; add --bind %s", path,
+			       path);
 	else
 		prepared->workdir = cc_str_copy(ask->spec->binds[0].host_path);
 	return prepared->workdir ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
@@ -120,7 +122,8 @@ static enum cc_code say_binds(const struct cc_prepare_ask *ask, struct cc_prepar
 
 	for (size_t i = 0; code == CC_OK && i < ask->spec->bind_count; i++)
 		code = cc_strv_pushf(&prepared->said, err, "%s %s",
-				     ask->spec->binds[i].read_only ? "read-only" : "writable", ask->spec->binds[i].host_path);
+				     ask->spec->binds[i].read_only ? "read-only" : "writable",
+				     ask->spec->binds[i].host_path);
 	return code;
 }
 
@@ -172,7 +175,8 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 	if (code == CC_OK)
 		code = compile(ask, &prepared, err);
 	if (code == CC_OK)
-		code = cc_backend_pick(ask->backend, cc_needs_of(prepared.rules), &prepared.backend, &prepared.unheld, err);
+		code = cc_backend_pick(ask->backend, cc_needs_of(prepared.rules), &prepared.backend, &prepared.unheld,
+				       err);
 	if (code == CC_OK)
 		code = find_workdir(ask, &prepared, err);
 	if (code == CC_OK)

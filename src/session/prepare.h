@@ -1,5 +1,5 @@
-/* prepare.h - from what was asked to what will be applied: facts of the host, git's place, the compiled rules, the backend,
- * the plan. Nothing is started and nothing is written. */
+/* prepare.h - from what was asked to what will be applied: facts of the host, git's place, the compiled rules, the
+ * backend, the plan. Nothing is started and nothing is written. */
 #ifndef CC_SESSION_PREPARE_H
 #define CC_SESSION_PREPARE_H
 
@@ -24,7 +24,7 @@ struct cc_prepared {
 	const struct cc_backend *backend;
 	unsigned unheld; /* with backend none: what nobody holds */
 	struct cc_linux_plan plan;
-	char *workdir; /* where the command starts */
+	char *workdir;       /* where the command starts */
 	struct cc_strv said; /* lines for the person: what is visible and writable, which agent was lent what */
 	const struct cc_agent *agent; /* the known agent, or NULL */
 };

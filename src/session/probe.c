@@ -30,14 +30,18 @@ static const struct {
 			"share/ccbox/apparmor, or sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
 	{"setting up uid map", "unprivileged user namespaces are restricted: install the AppArmor profile shipped in "
 			       "share/ccbox/apparmor, or sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
-	{"No space left on device", "user namespaces are used up or switched off: sysctl user.max_user_namespaces=15000"},
-	{"reating new namespace failed", "user namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1, or "
-					 "in a container: start it with --security-opt seccomp=unconfined"},
-	{"No permissions to creat", "user namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1, or in a "
-				    "container: allow clone with new namespaces"},
+	{"No space left on device",
+	 "user namespaces are used up or switched off: sysctl user.max_user_namespaces=15000"},
+	{"reating new namespace failed",
+	 "user namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1, or "
+	 "in a container: start it with --security-opt seccomp=unconfined"},
+	{"No permissions to creat",
+	 "user namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1, or in a "
+	 "container: allow clone with new namespaces"},
 	{"Can't mount proc", "this container does not allow a fresh /proc: start it with --security-opt "
 			     "systempaths=unconfined (docker, podman)"},
-	{"andlock", "Landlock is not available: boot with lsm=landlock,... or use a kernel of 5.13 or later that has it"},
+	{"andlock",
+	 "Landlock is not available: boot with lsm=landlock,... or use a kernel of 5.13 or later that has it"},
 	{"WAIT_KILLABLE", "the kernel lacks seccomp WAIT_KILLABLE_RECV: it needs Linux 5.19 or later"},
 	{"listener", "a seccomp listener could not be made: another sandbox already listens (nested sandboxes cannot "
 		     "work), or the container's seccomp profile forbids it"},
@@ -92,8 +96,9 @@ static void look_landlock(struct cc_probe *probe)
 	else
 		snprintf(item->found, sizeof(item->found), "%s", strerror(sys));
 	snprintf(item->remedy, sizeof(item->remedy), "%s",
-		 sys == EOPNOTSUPP ? "Landlock is built in but not switched on: add landlock to lsm= on the kernel command line"
-				   : "this kernel has no Landlock: use one of 5.13 or later built with it");
+		 sys == EOPNOTSUPP
+			 ? "Landlock is built in but not switched on: add landlock to lsm= on the kernel command line"
+			 : "this kernel has no Landlock: use one of 5.13 or later built with it");
 }
 
 static void look_notify(struct cc_probe *probe)
@@ -103,7 +108,8 @@ static void look_notify(struct cc_probe *probe)
 	struct cc_probe_item *item = add(probe, "seccomp-notify", true, good);
 
 	snprintf(item->found, sizeof(item->found), "%s", good ? "user notification" : strerror(errno));
-	snprintf(item->remedy, sizeof(item->remedy), "this kernel or container does not offer seccomp user notification");
+	snprintf(item->remedy, sizeof(item->remedy),
+		 "this kernel or container does not offer seccomp user notification");
 }
 
 static long read_number(const char *path)
@@ -130,8 +136,9 @@ static void look_userns(struct cc_probe *probe)
 	snprintf(item->found, sizeof(item->found), "max_user_namespaces %ld%s%s", max,
 		 clone == 0 ? ", unprivileged_userns_clone 0" : "",
 		 apparmor == 1 ? ", restricted by AppArmor to programs with a profile" : "");
-	snprintf(item->remedy, sizeof(item->remedy), "sysctl user.max_user_namespaces=15000 "
-						     "kernel.unprivileged_userns_clone=1");
+	snprintf(item->remedy, sizeof(item->remedy),
+		 "sysctl user.max_user_namespaces=15000 "
+		 "kernel.unprivileged_userns_clone=1");
 }
 
 static void look_tools(struct cc_probe *probe, char *const *env)
@@ -191,7 +198,8 @@ static void prove(struct cc_probe *probe, char *const *env)
 			 proof.names_held ? "a forbidden name cannot be made" : "a forbidden name was made");
 		item = add(probe, "hosts-held", true, proof.hosts_held);
 		snprintf(item->found, sizeof(item->found), "%s",
-			 proof.hosts_held ? "a forbidden host cannot be reached" : "the refusal of a forbidden host was not seen");
+			 proof.hosts_held ? "a forbidden host cannot be reached"
+					  : "the refusal of a forbidden host was not seen");
 	}
 	probe->enforceable = good && proof.started && proof.names_held && proof.hosts_held;
 	probe->failing.sys = probe->enforceable ? 0 : err.sys;

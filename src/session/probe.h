@@ -1,5 +1,5 @@
-/* probe.h - what this host can hold (contract 1): first the seed's table (platform and tools), then a proof by starting the
- * real sandbox once and trying what must not be possible. */
+/* probe.h - what this host can hold (contract 1): first the seed's table (platform and tools), then a proof by starting
+ * the real sandbox once and trying what must not be possible. */
 #ifndef CC_SESSION_PROBE_H
 #define CC_SESSION_PROBE_H
 
@@ -20,9 +20,9 @@ struct cc_probe_item {
 };
 
 struct cc_probe {
-	bool available;        /* the seed's table: platform and tools */
+	bool available; /* the seed's table: platform and tools */
 	bool requires_install;
-	bool enforceable;      /* the proof held */
+	bool enforceable; /* the proof held */
 	char note[CC_PROBE_TEXT];
 	char install_hint[CC_PROBE_TEXT];
 	struct { /* why not enforceable */

@@ -103,7 +103,8 @@ static enum cc_code start(char *const *env, const char *dir, struct cc_prepared 
 	char bwrap[PATH_MAX];
 	char proxy[PATH_MAX];
 	struct cc_spec spec;
-	struct cc_prepare_ask ask = {.spec = &spec, .backend = CC_BACKEND_NATIVE, .cwd = dir, .env = env, .agent = "none"};
+	struct cc_prepare_ask ask = {
+		.spec = &spec, .backend = CC_BACKEND_NATIVE, .cwd = dir, .env = env, .agent = "none"};
 	struct cc_session_config config = {.session_id = "probe", .sink = {run, on_event, on_note}};
 	enum cc_code code;
 
@@ -117,8 +118,8 @@ static enum cc_code start(char *const *env, const char *dir, struct cc_prepared 
 		code = cc_facts_helper("cc-proxy", proxy, sizeof(proxy), err);
 	if (code == CC_OK) {
 		config.backend = prepared->backend;
-		config.launch = (struct cc_launch){.rules = prepared->rules, .plan = &prepared->plan, .bwrap_path = bwrap,
-						   .proxy_path = proxy};
+		config.launch = (struct cc_launch){
+			.rules = prepared->rules, .plan = &prepared->plan, .bwrap_path = bwrap, .proxy_path = proxy};
 		code = cc_session_launch(&config, out_session, err);
 	}
 	cc_spec_done(&spec);

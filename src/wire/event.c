@@ -4,9 +4,9 @@ static const struct {
 	const char *key;
 	size_t offset;
 } violation_fields[] = {
-	{"action", offsetof(struct cc_violation, action)}, {"target", offsetof(struct cc_violation, target)},
-	{"raw", offsetof(struct cc_violation, raw)},       {"spelled", offsetof(struct cc_violation, spelled)},
-	{"rule", offsetof(struct cc_violation, rule)},     {"grant", offsetof(struct cc_violation, grant)},
+	{"action", offsetof(struct cc_violation, action)},   {"target", offsetof(struct cc_violation, target)},
+	{"raw", offsetof(struct cc_violation, raw)},         {"spelled", offsetof(struct cc_violation, spelled)},
+	{"rule", offsetof(struct cc_violation, rule)},       {"grant", offsetof(struct cc_violation, grant)},
 	{"process", offsetof(struct cc_violation, process)}, {"reason", offsetof(struct cc_violation, reason)},
 };
 
@@ -24,7 +24,11 @@ const char *cc_event_type_name(enum cc_event_type type)
 /* Strict UTF-8: what is not goes out as base64, so that nothing is lost or bent. */
 static size_t utf8_len(const unsigned char *at, size_t left)
 {
-	size_t len = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : (at[0] & 0xf0) == 0xe0 ? 3 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : 0;
+	size_t len = at[0] < 0x80                    ? 1
+		     : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
+		     : (at[0] & 0xf0) == 0xe0        ? 3
+		     : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+						     : 0;
 
 	if (len == 0 || len > left)
 		return 0;

@@ -1,5 +1,6 @@
-/* event.h - what a session tells the outside, as one struct and one encoder (JSON Lines). The seven types of the contract
- * (3.5) and, as ours, "notice": things that were allowed but are worth a line (level flag, finished connections).
+/* event.h - what a session tells the outside, as one struct and one encoder (JSON Lines). The seven types of the
+ * contract (3.5) and, as ours, "notice": things that were allowed but are worth a line (level flag, finished
+ * connections).
  *
  * Every event carries v (1), seq (1, 2, 3 ... within its session, no gaps), time (milliseconds since 1970), session and
  * type. Output that is not UTF-8 travels as base64 with encoding:"base64". */
@@ -13,14 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CC_EVENT_TYPES(X)                                                        \
-	X(CC_EVENT_STDOUT, "stdout")                                             \
-	X(CC_EVENT_STDERR, "stderr")                                             \
-	X(CC_EVENT_EXIT, "exit")                                                 \
-	X(CC_EVENT_STARTING, "starting")                                         \
-	X(CC_EVENT_READY, "ready")                                               \
-	X(CC_EVENT_KILLED, "killed")                                             \
-	X(CC_EVENT_VIOLATION, "violation")                                       \
+#define CC_EVENT_TYPES(X)                                                                                              \
+	X(CC_EVENT_STDOUT, "stdout")                                                                                   \
+	X(CC_EVENT_STDERR, "stderr")                                                                                   \
+	X(CC_EVENT_EXIT, "exit")                                                                                       \
+	X(CC_EVENT_STARTING, "starting")                                                                               \
+	X(CC_EVENT_READY, "ready")                                                                                     \
+	X(CC_EVENT_KILLED, "killed")                                                                                   \
+	X(CC_EVENT_VIOLATION, "violation")                                                                             \
 	X(CC_EVENT_NOTICE, "notice")
 
 enum cc_event_type {
@@ -37,7 +38,7 @@ struct cc_violation {
 	const char *raw;     /* what the enforcer said, for debugging */
 	const char *spelled; /* the path as the program wrote it */
 	const char *rule;
-	const char *grant;   /* the exact flag that would allow it */
+	const char *grant; /* the exact flag that would allow it */
 	const char *process;
 	const char *reason;
 	int64_t pid;
@@ -49,9 +50,9 @@ struct cc_event {
 	uint64_t seq;
 	int64_t time_ms;
 	const char *session;
-	int exec;                /* command id, 0 = the session itself */
-	struct cc_view content;  /* stdout, stderr; else a sentence */
-	int exit_code;           /* CC_EVENT_EXIT */
+	int exec;               /* command id, 0 = the session itself */
+	struct cc_view content; /* stdout, stderr; else a sentence */
+	int exit_code;          /* CC_EVENT_EXIT */
 	struct cc_violation violation;
 };
 

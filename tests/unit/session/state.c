@@ -6,9 +6,12 @@ static const struct {
 	const char *from;
 	const char *to; /* every state it may become, in the order of the enum */
 } rows[] = {
-	{"created", "warm destroyed error "},   {"warm", "active suspended destroyed error "},
-	{"active", "warm suspended destroyed error "}, {"suspended", "warm active destroyed error "},
-	{"destroyed", ""},                      {"error", "destroyed "},
+	{"created", "warm destroyed error "},
+	{"warm", "active suspended destroyed error "},
+	{"active", "warm suspended destroyed error "},
+	{"suspended", "warm active destroyed error "},
+	{"destroyed", ""},
+	{"error", "destroyed "},
 };
 
 static void the_table_is_the_contract(void **state)

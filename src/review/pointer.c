@@ -1,0 +1,122 @@
+#include "review/config.h"
+
+#include "policy/path.h"
+
+#include <string.h>
+
+/* Adds the parts of text to the absolute path in out, with "." and ".." worked out by name. */
+static bool add_parts(char *out, size_t *len, size_t cap, struct cc_view text)
+{
+	for (size_t at = 0; at < text.len;) {
+		size_t end = at;
+
+		while (end < text.len && text.ptr[end] != '/')
+			end++;
+		if (end - at == 2 && memcmp(text.ptr + at, "..", 2) == 0) {
+			while (*len > 0 && out[--*len] != '/')
+				;
+		} else if (end > at && !(end - at == 1 && text.ptr[at] == '.')) {
+			if (*len + 1 + (end - at) >= cap)
+				return false;
+			out[(*len)++] = '/';
+			memcpy(out + *len, text.ptr + at, end - at);
+			*len += end - at;
+		}
+		at = end + 1;
+	}
+	return true;
+}
+
+static bool part_is(struct cc_view path, size_t at, size_t *out_end, const char *name)
+{
+	size_t end = at;
+
+	while (end < path.len && path.ptr[end] != '/')
+		end++;
+	*out_end = end;
+	return cc_view_is((struct cc_view){path.ptr + at, end - at}, name);
+}
+
+/* X/.git, X/.git/modules/..., X/.git/worktrees/NAME: the places where the gate judges a configuration. */
+static bool is_judged_git_dir(struct cc_view path)
+{
+	size_t at = 1;
+	size_t end = 0;
+
+	while (at < path.len && !part_is(path, at, &end, ".git"))
+		at = end + 1;
+	if (at >= path.len)
+		return false;
+	if (end == path.len)
+		return true;
+	at = end + 1;
+	if (part_is(path, at, &end, "modules"))
+		return end < path.len;
+	if (!part_is(path, at, &end, "worktrees") || end == path.len)
+		return false;
+	at = end + 1;
+	(void)part_is(path, at, &end, "");
+	return end == path.len || cc_view_is((struct cc_view){path.ptr + end, path.len - end}, "/.git");
+}
+
+static enum cc_code refuse(struct cc_err *err, const char *what)
+{
+	return cc_fail(err, CC_EPOLICY, 0, "git pointer file: %s", what);
+}
+
+enum cc_code cc_gitpointer_judge(struct cc_view path, struct cc_view text, struct cc_view root, struct cc_err *err)
+{
+	static const char prefix[] = "gitdir: ";
+	char target[CC_PATH_MAX];
+	size_t len = 0;
+	size_t dir = path.len;
+
+	while (dir > 0 && path.ptr[dir - 1] != '/')
+		dir--;
+	if (text.len > CC_GITPOINTER_MAX)
+		return refuse(err, "it is too long");
+	if (cc_view_ends(path, "/.git")) {
+		if (!cc_view_starts(text, prefix))
+			return refuse(err, "it does not start with \"gitdir: \"");
+		text.ptr += sizeof(prefix) - 1;
+		text.len -= sizeof(prefix) - 1;
+	}
+	if (text.len > 0 && text.ptr[text.len - 1] == '\n')
+		text.len--;
+	if (text.len == 0)
+		return refuse(err, "it names nothing");
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
+			return refuse(err, "it holds a control character");
+	if (text.ptr[0] != '/' && !add_parts(target, &len, sizeof(target), (struct cc_view){path.ptr, dir}))
+		return refuse(err, "the path is too long");
+	if (!add_parts(target, &len, sizeof(target), text))
+		return refuse(err, "the path is too long");
+	if (!cc_path_within((struct cc_view){target, len}, root))
+		return refuse(err, "it leads out of the bind");
+	if (!is_judged_git_dir((struct cc_view){target, len}))
+		return refuse(err, "it leads to a directory whose configuration nobody judges");
+	return CC_OK;
+}
+
+const struct cc_bare_name cc_bare_names[] = {
+	{"HEAD", CC_BARE_HEAD},     {"objects", CC_BARE_OBJECTS},     {"refs", CC_BARE_REFS},
+	{"config", CC_BARE_CONFIG}, {"commondir", CC_BARE_COMMONDIR}, {NULL, 0},
+};
+
+unsigned cc_bare_part_of(struct cc_view name)
+{
+	for (const struct cc_bare_name *known = cc_bare_names; known->name; known++)
+		if (cc_view_eq_nocase(name, cc_view_of(known->name)))
+			return known->part;
+	return 0;
+}
+
+bool cc_bare_completes(unsigned parts)
+{
+	const unsigned own = CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_REFS | CC_BARE_CONFIG;
+	const unsigned borrowed = CC_BARE_HEAD | CC_BARE_COMMONDIR;
+
+	/* git takes the objects and references of a directory with HEAD and commondir from the other directory. */
+	return (parts & own) == own || (parts & borrowed) == borrowed;
+}

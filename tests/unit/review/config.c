@@ -1,0 +1,164 @@
+#include "../t.h"
+
+#include "review/config.h"
+
+#define URL(value) "[remote \"origin\"]\n\turl = " value "\n"
+
+static const struct {
+	const char *label, *text;
+	const char *error; /* NULL: accepted */
+} configs[] = {
+	{"the empty file", "", NULL},
+	{"what git init writes",
+	 "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n", NULL},
+	{"what git clone writes",
+	 "[remote \"origin\"]\n\turl = https://github.com/a/b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+	 "[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n",
+	 NULL},
+	{"comments and blank lines", "# a\n\n; b\n[core] ; c\n\tbare = false # d\n", NULL},
+	{"a key on the section's line", "[core] bare = false\n", NULL},
+	{"another case", "[CORE]\n\tFileMode = true\n", NULL},
+	{"a key without a value", "[core]\n\tbare\n", NULL},
+	{"quotes", "[user]\n\tname = \"A ; B\" C\n", NULL},
+	{"a value over two lines", "[user]\n\tname = A \\\n  B\n", NULL},
+	{"no newline at the end", "[core]\nbare=false", NULL},
+	{"identity and rebase", "[user]\n\temail = a@b\n[pull]\n\trebase = true\n[branch \"x\"]\n\trebase = merges\n",
+	 NULL},
+	{"git-lfs", "[lfs]\n\trepositoryformatversion = 0\n", NULL},
+	{"formats", "[extensions]\n\tobjectformat = sha256\n\trefstorage = reftable\n", NULL},
+	{"scp-like", URL("git@github.com:a/b.git"), NULL},
+	{"ssh", URL("ssh://git@host:22/a"), NULL},
+	{"a path", URL("/srv/a.git"), NULL},
+	{"a relative path", URL("../a:b"), NULL},
+	{"file", URL("file:///srv/a.git"), NULL},
+	{"a remote's tags", "[remote \"o\"]\n\ttagOpt = --no-tags\n", NULL},
+
+	{"a file system monitor", "[core]\n\tfsmonitor = evil\n",
+	 "git configuration, line 2: core.fsmonitor is not one of the keys that a repository may set"},
+	{"hooks elsewhere", "[core]\nhooksPath=x\n",
+	 "git configuration, line 2: core.hookspath is not one of the keys that a repository may set"},
+	{"an ssh command", "[core]\nbare=false\nsshCommand=x\n",
+	 "git configuration, line 3: core.sshcommand is not one of the keys that a repository may set"},
+	{"an include", "[include]\npath=x\n",
+	 "git configuration, line 2: include.path is not one of the keys that a repository may set"},
+	{"a conditional include", "[includeIf \"gitdir:/\"]\npath=x\n",
+	 "git configuration, line 2: includeif.gitdir:/.path is not one of the keys that a repository may set"},
+	{"an alias", "[alias]\nst=!evil\n",
+	 "git configuration, line 2: alias.st is not one of the keys that a repository may set"},
+	{"a filter", "[filter \"x\"]\nclean=evil\n",
+	 "git configuration, line 2: filter.x.clean is not one of the keys that a repository may set"},
+	{"a credential helper", "[credential]\nhelper=!x\n",
+	 "git configuration, line 2: credential.helper is not one of the keys that a repository may set"},
+	{"a remote's upload-pack", "[remote \"o\"]\nuploadpack=evil\n",
+	 "git configuration, line 2: remote.o.uploadpack is not one of the keys that a repository may set"},
+	{"a template directory", "[init]\ntemplateDir=x\n",
+	 "git configuration, line 2: init.templatedir is not one of the keys that a repository may set"},
+	{"a URL rewrite", "[url \"ext::x\"]\ninsteadOf=https://\n",
+	 "git configuration, line 2: url.ext::x.insteadof is not one of the keys that a repository may set"},
+	{"core with a subsection", "[core \"x\"]\nbare=false\n",
+	 "git configuration, line 2: core.x.bare is not one of the keys that a repository may set"},
+	{"a helper as URL", URL("ext::sh -c evil"),
+	 "git configuration, line 2: remote.origin.url has a value that is not allowed"},
+	{"a helper as a branch's remote", "[branch \"m\"]\nremote = ext::sh\n",
+	 "git configuration, line 2: branch.m.remote has a value that is not allowed"},
+	{"an unknown scheme", URL("foo://x"),
+	 "git configuration, line 2: remote.origin.url has a value that is not allowed"},
+	{"a URL that is an option", URL("--upload-pack=evil"),
+	 "git configuration, line 2: remote.origin.url has a value that is not allowed"},
+	{"a host that is an option", URL("ssh://-oProxyCommand=evil/x"),
+	 "git configuration, line 2: remote.origin.url has a value that is not allowed"},
+	{"an scp-like host that is an option", URL("-oProxyCommand=evil:x"),
+	 "git configuration, line 2: remote.origin.url has a value that is not allowed"},
+	{"a user and a host that is an option", URL("ssh://a@-oProxyCommand=evil/x"),
+	 "git configuration, line 2: remote.origin.url has a value that is not allowed"},
+	{"a URL without a value", "[remote \"o\"]\nurl\n",
+	 "git configuration, line 2: remote.o.url has a value that is not allowed"},
+	{"a newline in a value", "[user]\nname = \"a\\nb\"\n",
+	 "git configuration, line 2: user.name has a value that is not allowed"},
+	{"a key before a section", "bare = false\n", "git configuration, line 1: a key before the first section"},
+	{"an old subsection", "[remote.x]\nurl=a\n", "git configuration, line 1: ']' is expected"},
+	{"an open section", "[core\n", "git configuration, line 1: ']' is expected"},
+	{"an open subsection", "[remote \"x]\n", "git configuration, line 1: a subsection's name has no end"},
+	{"an open quote", "[user]\nname = \"x\n", "git configuration, line 2: a quote has no end"},
+	{"an unknown escape", "[user]\nname = \\x\n", "git configuration, line 2: an unknown escape"},
+	{"a NUL's neighbour", "[core]\001\n", "git configuration holds a control character"},
+	{"a carriage return", "[core]\r\nbare=false\r\n", "git configuration holds a control character"},
+	{"a byte order mark", "\xef\xbb\xbf[core]\nbare=false\n",
+	 "git configuration, line 1: a key before the first section"},
+	{"a line count over continuations", "[user]\nname=a\\\nb\n[alias]\nx=y\n",
+	 "git configuration, line 5: alias.x is not one of the keys that a repository may set"},
+};
+
+static void only_safe_keys_pass(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(configs); i++) {
+		struct cc_err err = {0};
+		enum cc_code code = cc_gitconfig_judge(cc_view_of(configs[i].text), &err);
+
+		if ((code == CC_OK) != !configs[i].error ||
+		    (configs[i].error && strcmp(err.what, configs[i].error) != 0))
+			fail_msg("row \"%s\": got \"%s\"", configs[i].label, err.what);
+	}
+}
+
+static const struct {
+	const char *path, *text;
+	enum cc_code want;
+} pointers[] = {
+	{"/r/wt/.git", "gitdir: /r/.git/worktrees/wt\n", CC_OK},
+	{"/r/sub/.git", "gitdir: ../.git/modules/sub\n", CC_OK},
+	{"/r/sub/.git", "gitdir: ../.git/modules/a/b", CC_OK},
+	{"/r/sub/.git", "gitdir: ../other/.git\n", CC_OK},
+	{"/r/.git/worktrees/wt/commondir", "../..\n", CC_OK},
+	{"/r/.git/worktrees/wt/gitdir", "/r/wt/.git\n", CC_OK},
+	{"/r/sub/.git", "../.git/modules/sub\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: /etc/evil/.git\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: ../../out/.git\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: /r/../out/.git\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: ../evil\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: ../.git/evil\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: ../.git/modules\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: ../.git/worktrees/a/b\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: \n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: a\nb\n", CC_EPOLICY},
+	{"/r/.git/commondir", "../../evil\n", CC_EPOLICY},
+	{"/r/.git/commondir", "../evil\n", CC_EPOLICY},
+	{"/r/.git/commondir", "../../../../../../..\n", CC_EPOLICY},
+	{"/r/.git/commondir", "", CC_EPOLICY},
+};
+
+static void pointers_stay_where_configuration_is_judged(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(pointers); i++)
+		T_ROW(cc_gitpointer_judge(cc_view_of(pointers[i].path), cc_view_of(pointers[i].text), cc_view_of("/r"),
+					  NULL) == pointers[i].want,
+		      pointers[i].text);
+}
+
+static void a_bare_repository_needs_its_parts(void **state)
+{
+	const unsigned three = CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_REFS;
+
+	(void)state;
+	assert_int_equal(cc_bare_part_of(cc_view_of("HEAD")), CC_BARE_HEAD);
+	assert_int_equal(cc_bare_part_of(cc_view_of("Config")), CC_BARE_CONFIG);
+	assert_int_equal(cc_bare_part_of(cc_view_of("configs")), 0);
+	assert_false(cc_bare_completes(three));
+	assert_true(cc_bare_completes(three | CC_BARE_CONFIG));
+	assert_true(cc_bare_completes(CC_BARE_HEAD | CC_BARE_COMMONDIR));
+	assert_false(cc_bare_completes(CC_BARE_CONFIG | CC_BARE_OBJECTS | CC_BARE_REFS));
+	assert_false(cc_bare_completes(0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_safe_keys_pass),
+		cmocka_unit_test(pointers_stay_where_configuration_is_judged),
+		cmocka_unit_test(a_bare_repository_needs_its_parts),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}
