@@ -162,7 +162,7 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 	size_t used = 0;
 	enum cc_verb verb = CC_VERB_READ;
 	bool host = argv[0] && strcmp(argv[0], "host") == 0;
-	struct cc_prepare_ask prepare_ask = {.spec = &ask.spec, .cwd = cwd, .env = env};
+	struct cc_prepare_ask prepare_ask = {.spec = &ask.spec, .cwd = cwd, .env = env, .rules_only = true};
 	enum cc_code code;
 
 	if (!argv[0] || !argv[1])

@@ -29,7 +29,7 @@ static enum cc_code gather(char *const *argv, char *const *env, struct cc_ask_ru
 	char cwd[PATH_MAX];
 	struct cc_buf text;
 	size_t used = 0;
-	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec, .cwd = cwd, .env = env};
+	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec, .cwd = cwd, .env = env, .rules_only = true};
 	enum cc_code code;
 
 	if (argv[0] && strncmp(argv[0], "--", 2) != 0) {

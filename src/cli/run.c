@@ -91,7 +91,7 @@ static enum cc_code find_programs(struct cc_launch *launch, char bwrap[PATH_MAX]
 static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepared *prepared,
 			    const struct cc_strv *argv, char *const *env, int *out_code, struct cc_err *err)
 {
-	char session[64];
+	const char *session = prepared->rules->session_id;
 	char bwrap[PATH_MAX];
 	char proxy[PATH_MAX];
 	struct cc_eventlog log;
@@ -108,7 +108,6 @@ static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepar
 				   .timeout = ask->timeout};
 	enum cc_code code = none ? CC_OK : find_programs(&launch, bwrap, proxy, env, err);
 
-	make_session_id(session);
 	if (code == CC_OK)
 		code = open_log(ask, env, session, &log, err);
 	if (code != CC_OK)
@@ -125,7 +124,9 @@ static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepar
 static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char *program, char *const *env,
 			    struct cc_prepared *out_prepared, struct cc_err *err)
 {
+	char session[64];
 	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec,
+					     .session_id = session,
 					     .backend = ask->backend,
 					     .cwd = cwd,
 					     .env = env,
@@ -133,6 +134,7 @@ static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char 
 					     .program = program,
 					     .all_proxy_socks = ask->all_proxy_socks};
 
+	make_session_id(session);
 	return cc_prepare(&prepare_ask, out_prepared, err);
 }
 

@@ -22,7 +22,7 @@ struct cc_facts {
 	char *user;
 	unsigned uid;
 	uint64_t memory; /* bytes of RAM */
-	char *init_path; /* our helpers on the host */
+	char *init_path; /* our helpers on the host; NULL = not installed */
 	char *connect_path;
 	struct cc_fact_path *system; /* tables of plan/visible.h, only what exists */
 	size_t system_count;

@@ -237,6 +237,9 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 
 	if (!system_has(facts, "/usr"))
 		return cc_fail(err, CC_EUNSUPPORTED, 0, "this host has no /usr");
+	if (!facts->init_path)
+		return cc_fail(err, CC_ENOTFOUND, 0,
+			       "the helper cc-init is not installed beside ccbox; run `make build`, or reinstall");
 	for (size_t i = 0; i < CC_COUNT(namespaces); i++)
 		push(&m, namespaces[i]);
 	plan_paths(&m, facts->system, facts->system_count);

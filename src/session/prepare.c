@@ -165,21 +165,39 @@ static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepar
 	return cc_linux_plan_make(prepared->rules, &prepared->facts, &linux_ask, &prepared->plan, err);
 }
 
+static enum cc_code name_session(const struct cc_prepare_ask *ask, struct cc_err *err)
+{
+	struct cc_spec *spec = ask->spec;
+
+	if (!spec->session_id)
+		spec->session_id = cc_str_copy(ask->session_id ? ask->session_id : "local");
+	if (!spec->workspace_id)
+		spec->workspace_id = cc_str_copy("local");
+	return spec->session_id && spec->workspace_id ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+}
+
 enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *out_prepared, struct cc_err *err)
 {
 	struct cc_prepared prepared = {0};
-	enum cc_code code = cc_facts_collect(ask->env, &prepared.facts, err);
+	enum cc_code code = name_session(ask, err);
+
+	if (code == CC_OK)
+		code = cc_facts_collect(ask->env, &prepared.facts, err);
 
 	if (code == CC_OK)
 		code = find_binds(ask, &prepared, err);
 	if (code == CC_OK)
 		code = compile(ask, &prepared, err);
+	if (code == CC_OK && ask->rules_only) {
+		*out_prepared = prepared;
+		return CC_OK;
+	}
 	if (code == CC_OK)
 		code = cc_backend_pick(ask->backend, cc_needs_of(prepared.rules), &prepared.backend, &prepared.unheld,
 				       err);
 	if (code == CC_OK)
 		code = find_workdir(ask, &prepared, err);
-	if (code == CC_OK)
+	if (code == CC_OK && prepared.backend->kind != CC_BACKEND_NONE)
 		code = make_plan(ask, &prepared, err);
 	if (code == CC_OK)
 		code = say_binds(ask, &prepared, err);

@@ -8,13 +8,15 @@
 #include "session/gitplace.h"
 
 struct cc_prepare_ask {
-	struct cc_spec *spec; /* binds may be empty: the git work tree or cwd is added */
+	struct cc_spec *spec;   /* binds may be empty: the git work tree or cwd is added */
+	const char *session_id; /* NULL: "local" (a question, no session) */
 	enum cc_backend_kind backend;
 	const char *cwd; /* absolute, as the person stands */
 	char *const *env;
 	const char *agent;   /* NULL: by the command's name, "none": none */
 	const char *program; /* the command's first word; NULL without a command */
 	bool all_proxy_socks;
+	bool rules_only; /* explain, policy: no backend, no plan */
 };
 
 struct cc_prepared {

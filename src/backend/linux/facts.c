@@ -130,10 +130,9 @@ enum cc_code cc_facts_collect(char *const *env, struct cc_facts *out_facts, stru
 			code = look(&facts.home_dirs, &facts.home_count, path, err);
 	for (; code == CC_OK && env && *env; env++)
 		code = cc_strv_push(&facts.env, *env, err);
-	if (code == CC_OK)
-		code = cc_facts_helper("cc-init", path, sizeof(path), err);
 	if (code == CC_OK) {
-		facts.init_path = cc_str_copy(path);
+		if (cc_facts_helper("cc-init", path, sizeof(path), NULL) == CC_OK)
+			facts.init_path = cc_str_copy(path);
 		if (cc_facts_helper("cc-connect", path, sizeof(path), NULL) == CC_OK)
 			facts.connect_path = cc_str_copy(path);
 		facts.memory = sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : (uint64_t)1 << 30;
