@@ -14,6 +14,7 @@
 struct answer {
 	bool allowed;
 	bool judged;
+	bool private; /* a place that only the session has: the host's file there is absent inside */
 	const char *rule;
 	const char *reason;
 	struct cc_buf grant;
@@ -83,6 +84,7 @@ static enum cc_code ask_path(const struct cc_rules *rules, enum cc_verb verb, co
 	ask.path = cc_buf_view(&out->object);
 	decision = cc_decide(rules, &ask);
 	out->allowed = decision.verdict == CC_ALLOW;
+	out->private = decision.mount && decision.mount->mode == CC_MOUNT_PRIVATE;
 	out->judged = decision.verdict == CC_JUDGE;
 	out->rule = cc_decision_id(&decision);
 	out->reason = decision.rule ? decision.rule->reason : NULL;
@@ -147,6 +149,8 @@ static void print_text(const char *verb, const struct answer *answer)
 		       answer->reason ? answer->reason : "", answer->reason ? ")" : "");
 	else if (answer->reason)
 		printf("  why    %s\n", answer->reason);
+	if (answer->private)
+		printf("  private to the session: what the host has there is absent inside, and nothing reaches the host\n");
 	if (answer->judged)
 		printf("  only by git's own rename of its .lock file, after the content was judged\n");
 	if (answer->grant.len)

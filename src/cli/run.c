@@ -17,14 +17,16 @@
 /* Sorts by time, unique without a registry. */
 static void make_session_id(char out[64])
 {
-	time_t now = (time_t)(cc_clock_wall_ms() / 1000);
+	int64_t now_ms = cc_clock_wall_ms();
+	time_t now = (time_t)(now_ms / 1000);
 	struct tm parts;
 	unsigned char random[4];
 
 	gmtime_r(&now, &parts);
 	cc_random(random, sizeof(random));
-	snprintf(out, 64, "run-%04d%02d%02dT%02d%02d%02dZ-%02x%02x%02x%02x", parts.tm_year + 1900, parts.tm_mon + 1,
-		 parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, random[0], random[1], random[2], random[3]);
+	snprintf(out, 64, "run-%04d%02d%02dT%02d%02d%02d.%03dZ-%02x%02x%02x%02x", parts.tm_year + 1900,
+		 parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, (int)(now_ms % 1000),
+		 random[0], random[1], random[2], random[3]);
 }
 
 static enum cc_code open_log(const struct cc_ask_run *ask, char *const *env, const char *session,
@@ -134,6 +136,9 @@ static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char 
 					     .program = program,
 					     .all_proxy_socks = ask->all_proxy_socks};
 
+#ifdef CC_TWIN
+	prepare_ask.init = "cc-init-twin";
+#endif
 	make_session_id(session);
 	return cc_prepare(&prepare_ask, out_prepared, err);
 }

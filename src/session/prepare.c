@@ -182,7 +182,7 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 	enum cc_code code = name_session(ask, err);
 
 	if (code == CC_OK)
-		code = cc_facts_collect(ask->env, &prepared.facts, err);
+		code = cc_facts_collect(ask->env, ask->init ? ask->init : "cc-init", &prepared.facts, err);
 
 	if (code == CC_OK)
 		code = find_binds(ask, &prepared, err);

@@ -15,6 +15,7 @@ struct cc_prepare_ask {
 	char *const *env;
 	const char *agent;   /* NULL: by the command's name, "none": none */
 	const char *program; /* the command's first word; NULL without a command */
+	const char *init; /* NULL: "cc-init"; twin builds name their own */
 	bool all_proxy_socks;
 	bool rules_only; /* explain, policy: no backend, no plan */
 };

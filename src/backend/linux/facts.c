@@ -116,7 +116,7 @@ enum cc_code cc_facts_helper(const char *name, char *out, size_t cap, struct cc_
 		       "the helper %s is not installed beside ccbox; run `make build` or reinstall", name);
 }
 
-enum cc_code cc_facts_collect(char *const *env, struct cc_facts *out_facts, struct cc_err *err)
+enum cc_code cc_facts_collect(char *const *env, const char *init, struct cc_facts *out_facts, struct cc_err *err)
 {
 	struct cc_facts facts = {0};
 	struct sysinfo info;
@@ -131,7 +131,7 @@ enum cc_code cc_facts_collect(char *const *env, struct cc_facts *out_facts, stru
 	for (; code == CC_OK && env && *env; env++)
 		code = cc_strv_push(&facts.env, *env, err);
 	if (code == CC_OK) {
-		if (cc_facts_helper("cc-init", path, sizeof(path), NULL) == CC_OK)
+		if (cc_facts_helper(init, path, sizeof(path), NULL) == CC_OK)
 			facts.init_path = cc_str_copy(path);
 		if (cc_facts_helper("cc-connect", path, sizeof(path), NULL) == CC_OK)
 			facts.connect_path = cc_str_copy(path);

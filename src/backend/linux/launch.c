@@ -191,25 +191,39 @@ static enum cc_code expect(struct cc_native_box *box, int sock, const char *who,
 	return cc_fail(err, CC_EPROTO, 0, "%s said \"%s\" instead of \"%s\"", who, name, want);
 }
 
+/* Enters a step; a twin build may ask it to fail, to show that a failed step leaves nothing started. */
+static enum cc_code enter(const struct cc_launch *how, enum cc_native_step next, enum cc_native_step *step,
+			  struct cc_err *err)
+{
+	*step = next;
+	if (how->fail_at && strcmp(how->fail_at, steps[next].name) == 0)
+		return cc_fail(err, CC_ESYS, 0, "made to fail by the test");
+	return CC_OK;
+}
+
 static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_box *box, enum cc_native_step *step,
 				struct cc_err *err)
 {
 	CC_AUTO_FD setup = -1;
 	enum cc_code code;
 
-	*step = CC_STEP_SETUP;
-	code = write_setup(how, &setup, err);
+	code = enter(how, CC_STEP_SETUP, step, err);
+	if (code == CC_OK)
+		code = write_setup(how, &setup, err);
 	if (code == CC_OK)
 		code = say(box->init, "setup", &setup, 1, err);
 	if (code != CC_OK)
 		return code;
-	*step = CC_STEP_LISTEN;
-	code = expect(box, box->init, "cc-init", "listeners", err);
+	code = enter(how, CC_STEP_LISTEN, step, err);
+	if (code == CC_OK)
+		code = expect(box, box->init, "cc-init", "listeners", err);
 	if (code == CC_OK && box->msg.fd_count != 2)
 		code = cc_fail(err, CC_EPROTO, 0, "cc-init sent %zu listeners", box->msg.fd_count);
 	if (code != CC_OK)
 		return code;
-	*step = CC_STEP_POLICY;
+	code = enter(how, CC_STEP_POLICY, step, err);
+	if (code != CC_OK)
+		return code;
 	/* cc-init has read the file to its end before it answered; the offset is shared */
 	if (lseek(setup, 0, SEEK_SET) < 0)
 		return cc_fail(err, CC_ESYS, errno, "lseek");
@@ -223,7 +237,9 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 		code = expect(box, box->egress, "cc-proxy", "ready", err);
 	if (code != CC_OK)
 		return code;
-	*step = CC_STEP_READY;
+	code = enter(how, CC_STEP_READY, step, err);
+	if (code != CC_OK)
+		return code;
 	return expect(box, box->init, "cc-init", "ready", err);
 }
 
@@ -241,14 +257,16 @@ static enum cc_code start_all(const struct cc_launch *how, struct cc_native_box 
 	box->diag = ends[0];
 	diag_end = ends[1];
 	cc_fd_set_nonblock(box->diag, true);
-	*step = CC_STEP_BWRAP;
-	code = cc_peer_pair(&box->init, &init_end, err);
+	code = enter(how, CC_STEP_BWRAP, step, err);
+	if (code == CC_OK)
+		code = cc_peer_pair(&box->init, &init_end, err);
 	if (code == CC_OK)
 		code = start_bwrap(how, box, init_end, diag_end, err);
 	if (code != CC_OK)
 		return code;
-	*step = CC_STEP_PROXY;
-	code = cc_peer_pair(&box->egress, &proxy_end, err);
+	code = enter(how, CC_STEP_PROXY, step, err);
+	if (code == CC_OK)
+		code = cc_peer_pair(&box->egress, &proxy_end, err);
 	if (code == CC_OK)
 		code = start_proxy(how, box, proxy_end, diag_end, err);
 	return code;
