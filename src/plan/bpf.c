@@ -250,7 +250,7 @@ static void form_reserved2(struct emitter *em, const struct cc_syscall *row)
 static void form_who(struct emitter *em, const struct cc_syscall *row)
 {
 	load_arg(em, 0);
-	ret_if(em, JEQ, row->value, CC_BPF_ERRNO(CC_LINUX_EPERM)); /* "of a user" covers PID 1 */
+	ret_if(em, JEQ, row->arg, CC_BPF_ERRNO(CC_LINUX_EPERM)); /* "of a user" covers PID 1 */
 	ret_if_reserved(em, 1);
 	ret(em, CC_BPF_ALLOW);
 }

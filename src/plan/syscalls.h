@@ -31,7 +31,7 @@ enum cc_sys_form {
 	CC_SYS_RLIMIT,      /* core limit swallowed */
 	CC_SYS_RESERVED,    /* arg: index of a pid that must not be ours */
 	CC_SYS_RESERVED2,   /* arg and arg + 1 */
-	CC_SYS_WHO,         /* arg 0 == value ("of a user") refused; arg 1 a pid that must not be ours */
+	CC_SYS_WHO,         /* arg 0 == arg ("of a user") refused; arg 1 a pid that must not be ours */
 	CC_SYS_FORM_COUNT,
 };
 
