@@ -57,7 +57,8 @@ const struct cc_gate_mount *cc_gate_mount_of(const struct cc_gate *gate, const s
 {
 	static const struct cc_gate_mount anything = {0, CC_MOUNT_RW, "", 0};
 
-	/* Longest path first. A path alone proves nothing: a descriptor of a host directory has a path too (attacks 2). */
+	/* Longest path first. A path alone proves nothing: a descriptor of a host directory has a path too (attacks 2).
+	 */
 	for (size_t i = 0; i < gate->mount_count; i++)
 		if (gate->mounts[i].id == st->mnt_id && lies_below(&gate->mounts[i], path, len))
 			return &gate->mounts[i];

@@ -85,7 +85,7 @@ struct cc_call {
 	struct seccomp_notif *notif;
 	const char *name; /* of the system call */
 	pid_t tid;
-	bool exclusive; /* the name space is held exclusively */
+	bool exclusive;      /* the name space is held exclusively */
 	const char *spelled; /* the path as the program wrote it, for events */
 };
 
@@ -97,7 +97,7 @@ struct cc_loc {
 	bool slash;   /* trailing slash */
 	bool special; /* "/", "." or "..": the kernel itself refuses to make, move or remove those */
 	size_t len;
-	char name[NAME_MAX + 2]; /* with the trailing slash if there was one */
+	char name[NAME_MAX + 2];            /* with the trailing slash if there was one */
 	char path[PATH_MAX + NAME_MAX + 4]; /* canonical */
 };
 
@@ -150,11 +150,14 @@ void cc_answer(struct cc_gate *gate, uint64_t id, int result);
 
 typedef int cc_handler(struct cc_call *call, const uint64_t *arg);
 #define CC_HANDLERS(X)                                                                                                 \
-	X(open) X(openat) X(openat2) X(creat) X(mkdir) X(mkdirat) X(mknod) X(mknodat) X(rename) X(renameat)            \
-	X(renameat2) X(link) X(linkat) X(symlink) X(symlinkat) X(unlink) X(unlinkat) X(rmdir) X(truncate) X(chmod)     \
-	X(fchmod) X(fchmodat) X(fchmodat2) X(chown) X(lchown) X(fchown) X(fchownat) X(utime) X(utimes) X(futimesat)    \
-	X(utimensat) X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr) X(lremovexattr) X(fremovexattr)              \
-	X(setxattrat) X(removexattrat) X(bind) X(connect) X(pidfd_send_signal)
+	X(open)                                                                                                        \
+	X(openat)                                                                                                      \
+	X(openat2) X(creat) X(mkdir) X(mkdirat) X(mknod) X(mknodat) X(rename) X(renameat) X(renameat2) X(link)         \
+		X(linkat) X(symlink) X(symlinkat) X(unlink) X(unlinkat) X(rmdir) X(truncate) X(chmod) X(fchmod)        \
+			X(fchmodat) X(fchmodat2) X(chown) X(lchown) X(fchown) X(fchownat) X(utime) X(utimes)           \
+				X(futimesat) X(utimensat) X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr)         \
+					X(lremovexattr) X(fremovexattr) X(setxattrat) X(removexattrat) X(bind)         \
+						X(connect) X(pidfd_send_signal)
 #define CC_HANDLER_DECLARE(call_name) cc_handler cc_do_##call_name;
 CC_HANDLERS(CC_HANDLER_DECLARE)
 #undef CC_HANDLER_DECLARE

@@ -51,7 +51,8 @@ static enum cc_code bind_handlers(struct cc_err *err)
 				by_nr[row->nr[arch]].handler = handlers[k].handler;
 		by_nr[row->nr[arch]].name = row->name;
 		if (!by_nr[row->nr[arch]].handler)
-			return cc_fail(err, CC_ESTATE, 0, "the filter notifies %s and the gate has no answer", row->name);
+			return cc_fail(err, CC_ESTATE, 0, "the filter notifies %s and the gate has no answer",
+				       row->name);
 	}
 	return CC_OK;
 }

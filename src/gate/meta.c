@@ -27,8 +27,11 @@ static int done(long result)
 
 static int permit(struct cc_call *call, struct cc_obj *obj)
 {
-	int result = cc_permit_obj(call, CC_VERB_MODE, obj);
+	int result;
 
+	if (S_ISCHR(obj->st.mode) && !obj->mount)
+		return -EPERM; /* terminals: a refusal that programs expect and nobody needs to hear of */
+	result = cc_permit_obj(call, CC_VERB_MODE, obj);
 	return result == 0 && !cc_alive(call) ? -ENOENT : result;
 }
 
@@ -54,8 +57,12 @@ static bool is_memory(const struct cc_obj *obj)
 
 static int by_fd(struct cc_call *call, int fd, struct cc_obj *out)
 {
-	int result = cc_find_fd(call, fd, out);
+	int result;
 
+	out->fd = -1;
+	if (fd < 0)
+		return -EBADF; /* AT_FDCWD is no descriptor here */
+	result = cc_find_fd(call, fd, out);
 	if (result < 0)
 		return result;
 	if (is_memory(out) && out->unnamed)
@@ -273,8 +280,11 @@ static int read_xattr(struct cc_call *call, uint64_t name_at, uint64_t value_at,
 static int change_xattr(struct cc_call *call, int dirfd, uint64_t path_at, unsigned flags, const struct xattr *what)
 {
 	CC_AUTO_OBJ obj = {.fd = -1};
-	int result = path_at ? by_path(call, dirfd, path_at, flags, &obj) : by_fd(call, dirfd, &obj);
+	int result;
 
+	if (!path_at && dirfd < 0)
+		return -EFAULT;
+	result = path_at ? by_path(call, dirfd, path_at, flags, &obj) : by_fd(call, dirfd, &obj);
 	return result ? result : set_xattr(&obj, what);
 }
 

@@ -175,7 +175,9 @@ static int link_object(struct cc_call *call, struct cc_obj *from, const struct c
 	int result;
 
 	if (!from->mount || !to->mount || from->mount->id != to->mount->id)
-		return to->mount ? -EXDEV : permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, NULL) ? -EACCES : -EXDEV;
+		return to->mount                                                     ? -EXDEV
+		       : permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, NULL) ? -EACCES
+										     : -EXDEV;
 	result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
 	if (result)
 		return result;
@@ -214,9 +216,9 @@ static int make_link(struct cc_call *call, int from_dir, uint64_t from_at, int t
 	int result = flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) ? -EINVAL : cc_target_path(call, from_at, from_path);
 
 	if (result == 0)
-		result = cc_find(call, from_dir, from_path,
-				 (flags & AT_SYMLINK_FOLLOW ? CC_FOLLOW : 0) | (flags & AT_EMPTY_PATH ? CC_EMPTY_OK : 0),
-				 &from);
+		result = cc_find(
+			call, from_dir, from_path,
+			(flags & AT_SYMLINK_FOLLOW ? CC_FOLLOW : 0) | (flags & AT_EMPTY_PATH ? CC_EMPTY_OK : 0), &from);
 	if (result == 0)
 		result = place(call, to_dir, to_at, to_path, &to);
 	if (result)
@@ -237,8 +239,8 @@ int cc_do_linkat(struct cc_call *call, const uint64_t *arg)
 }
 
 /* Both ends, and for an exchange both directions. */
-static int permit_rename(struct cc_call *call, const struct cc_loc *from, const struct cc_loc *to, const uint16_t *modes,
-			 unsigned flags, enum cc_judge *out_judge)
+static int permit_rename(struct cc_call *call, const struct cc_loc *from, const struct cc_loc *to,
+			 const uint16_t *modes, unsigned flags, enum cc_judge *out_judge)
 {
 	enum cc_object object = cc_object_of(modes[0]), other = cc_object_of(modes[1]);
 	enum cc_judge back = CC_JUDGE_NONE;
@@ -297,7 +299,8 @@ static int rename_places(struct cc_call *call, const struct cc_loc *from, const 
 	return done(syscall(SYS_renameat2, from->parent, from->name, to->parent, to->name, flags));
 }
 
-static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, int to_dir, uint64_t to_at, uint64_t flags)
+static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, int to_dir, uint64_t to_at,
+			uint64_t flags)
 {
 	char from_path[PATH_MAX], to_path[PATH_MAX];
 	CC_AUTO_LOC from = {.parent = -1};

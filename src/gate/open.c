@@ -150,8 +150,8 @@ static int open_object(struct cc_call *call, const struct want *want, struct cc_
 	if (!cc_alive(call))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", obj->fd);
-	fd = open(path, (int)(want->flags & KNOWN & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC |
-				O_NOCTTY | O_NONBLOCK);
+	fd = open(path, (int)(want->flags & KNOWN & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY |
+				O_NONBLOCK);
 	return fd < 0 ? -errno : hand_over(call, want, fd);
 }
 
@@ -169,9 +169,8 @@ static int open_here(struct cc_call *call, const struct want *want, struct cc_lo
 		return -ENOENT;
 	if (creates)
 		cc_wear_umask(call);
-	fd = cc_k_openat2(loc->parent, loc->name,
-			  (want->flags & KNOWN & ~(uint64_t)O_NOFOLLOW) | O_NONBLOCK | O_NOCTTY, mode,
-			  CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
+	fd = cc_k_openat2(loc->parent, loc->name, (want->flags & KNOWN & ~(uint64_t)O_NOFOLLOW) | O_NONBLOCK | O_NOCTTY,
+			  mode, CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
 	if (fd >= 0)
 		return hand_over(call, want, fd);
 	if (fd == -ENXIO && !(want->flags & O_NONBLOCK))
@@ -206,7 +205,8 @@ static int follow(struct cc_loc *loc, char path[PATH_MAX], int *base)
 /* Outside our mounts nothing is made; what is there is opened by descriptor. */
 static int open_outside(struct cc_call *call, const struct want *want, struct cc_loc *loc)
 {
-	unsigned follow_last = want->flags & O_NOFOLLOW || (want->flags & O_CREAT && want->flags & O_EXCL) ? 0 : CC_FOLLOW;
+	unsigned follow_last =
+		want->flags & O_NOFOLLOW || (want->flags & O_CREAT && want->flags & O_EXCL) ? 0 : CC_FOLLOW;
 	CC_AUTO_OBJ obj = {.fd = -1};
 	struct cc_statx st;
 	int result = cc_k_statx(loc->parent, loc->name, &st);

@@ -5,11 +5,13 @@
 #include "os/peer.h"
 #include "wire/json.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +32,8 @@ struct waiting {
 
 struct cc_report {
 	int sock;
+	int wake;
+	bool open; /* the owner listens: before, only our own probes are refused */
 	pthread_mutex_t lock;
 	struct seen seen[RULES_MAX];
 	size_t seen_count;
@@ -47,6 +51,11 @@ enum cc_code cc_report_new(int sock, struct cc_report **out_report, struct cc_er
 
 	if (!report)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	report->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (report->wake < 0) {
+		free(report);
+		return cc_fail(err, CC_ESYS, errno, "eventfd");
+	}
 	report->sock = sock;
 	report->tail = &report->head;
 	report->tokens = BURST;
@@ -55,9 +64,22 @@ enum cc_code cc_report_new(int sock, struct cc_report **out_report, struct cc_er
 	return CC_OK;
 }
 
+void cc_report_open(struct cc_report *report)
+{
+	report->open = true;
+}
+
 static bool send_now(struct cc_report *report, const char *text, size_t len)
 {
 	return cc_peer_send(report->sock, text, len, NULL, 0, NULL) == CC_OK;
+}
+
+static void wake(struct cc_report *report)
+{
+	uint64_t one = 1;
+
+	if (write(report->wake, &one, sizeof(one)) < 0)
+		return; /* full: the loop is awake already */
 }
 
 static void queue(struct cc_report *report, const char *text, size_t len)
@@ -75,6 +97,7 @@ static void queue(struct cc_report *report, const char *text, size_t len)
 	*report->tail = item;
 	report->tail = &item->next;
 	report->queued++;
+	wake(report);
 }
 
 static time_t now(void)
@@ -186,6 +209,8 @@ void cc_report_violation(struct cc_report *report, const struct cc_violation *wh
 	struct seen *entry;
 	bool first = false;
 
+	if (!report->open)
+		return;
 	cc_buf_init(&message, MESSAGE_MAX);
 	write_violation(&message, "violation", what);
 	if (message.failed) {
@@ -196,6 +221,7 @@ void cc_report_violation(struct cc_report *report, const struct cc_violation *wh
 	entry = seen_of(report, what->rule, &first);
 	if (!first && !take_token(report)) {
 		hold(entry, &message);
+		wake(report);
 	} else {
 		unsigned held = entry->held;
 
@@ -267,6 +293,10 @@ static void flush_held(struct cc_report *report)
 
 void cc_report_flush(struct cc_report *report)
 {
+	uint64_t seen;
+
+	if (read(report->wake, &seen, sizeof(seen)) < 0 && errno != EAGAIN)
+		return;
 	pthread_mutex_lock(&report->lock);
 	while (report->head && send_now(report, report->head->text, report->head->len)) {
 		struct waiting *item = report->head;
@@ -287,6 +317,13 @@ bool cc_report_waits(struct cc_report *report)
 
 	pthread_mutex_lock(&report->lock);
 	waits = report->head != NULL;
+	for (size_t i = 0; i < report->seen_count && !waits; i++)
+		waits = report->seen[i].held > 0;
 	pthread_mutex_unlock(&report->lock);
 	return waits;
+}
+
+int cc_report_wake_fd(const struct cc_report *report)
+{
+	return report->wake;
 }

@@ -14,9 +14,12 @@ struct cc_report;
 /* sock is the control socket, non-blocking; it stays the caller's. */
 CC_MUST enum cc_code cc_report_new(int sock, struct cc_report **out_report, struct cc_err *err);
 
+/* Until this is called nothing is reported. */
+void cc_report_open(struct cc_report *report);
+
 struct cc_violation {
 	enum cc_verb verb;
-	const char *action; /* NULL: the verb's */
+	const char *action;     /* NULL: the verb's */
 	struct cc_view target;  /* canonical */
 	struct cc_view spelled; /* as the program wrote it */
 	const char *rule;
@@ -31,5 +34,7 @@ void cc_report_flagged(struct cc_report *report, const struct cc_violation *what
 /* Called by the main loop: sends what waits and the counts of what was held back. */
 void cc_report_flush(struct cc_report *report);
 bool cc_report_waits(struct cc_report *report);
+/* Readable when something began to wait. */
+int cc_report_wake_fd(const struct cc_report *report);
 
 #endif

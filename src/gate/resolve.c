@@ -356,7 +356,7 @@ int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out)
 
 int cc_find_fd(const struct cc_call *call, int fd, struct cc_obj *out)
 {
-	int base, result;
+	int base = -1, result;
 
 	out->fd = -1;
 	result = cc_base(call, fd, "", &base);
