@@ -48,6 +48,16 @@ bool cc_view_ends(struct cc_view view, const char *suffix)
 	return view.len >= len && memcmp(view.ptr + view.len - len, suffix, len) == 0;
 }
 
+char *cc_str_copy(const char *text)
+{
+	size_t size = text ? strlen(text) + 1 : 0;
+	char *copy = size ? malloc(size) : NULL;
+
+	if (copy)
+		memcpy(copy, text, size);
+	return copy;
+}
+
 static enum cc_code strv_own(struct cc_strv *list, char *text, struct cc_err *err)
 {
 	if (!text)

@@ -23,6 +23,9 @@ bool cc_view_starts(struct cc_view view, const char *prefix);
 bool cc_view_ends(struct cc_view view, const char *suffix);
 unsigned char cc_ascii_lower(unsigned char byte);
 
+/* A heap copy of a NUL-terminated string; NULL for NULL and when memory ran out. */
+char *cc_str_copy(const char *text);
+
 /* An owned list of owned strings. Zeroed memory is the empty list. items[count] is always NULL once
  * something was pushed, so that items can serve as an argv. */
 struct cc_strv {

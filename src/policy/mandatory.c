@@ -1,5 +1,5 @@
-/* mandatory.c - the mandatory rules (contract 6.6; attacks 4, 5, 9-11, D), in the order in which they are reported. Each
- * row was shown to run code on the host later, or stops something that was. */
+/* mandatory.c - the mandatory rules (contract 6.6; attacks 4, 5, 9-11, D), in the order in which they are reported.
+ * Each row was shown to run code on the host later, or stops something that was. */
 #include "policy/defaults.h"
 
 #define V(verb) CC_VERB_BIT(CC_VERB_##verb)

@@ -24,7 +24,6 @@ struct cc_net_index {
 	struct cc_hosts *allow;
 	struct cc_hosts *deny;
 	struct cc_hosts *private_names;
-	struct cc_hosts *every_deny; /* deny without ports: for addresses, where no port is asked */
 	struct cidr *cidrs;
 	size_t cidr_count;
 	struct static_slot *statics; /* sorted by name */
@@ -39,7 +38,6 @@ static void index_free(struct cc_net_index *index)
 	cc_hosts_free(index->allow);
 	cc_hosts_free(index->deny);
 	cc_hosts_free(index->private_names);
-	cc_hosts_free(index->every_deny);
 	free(index->cidrs);
 	free(index->statics);
 	free(index->localhost.name);
@@ -168,29 +166,6 @@ static enum cc_code seal_localhost(struct cc_net_index *index, struct cc_err *er
 	return code;
 }
 
-/* Addresses are judged without a port, so a deny entry with a port must still hold there: the port is cut off. */
-static enum cc_code seal_every_deny(struct cc_net_index *index, const struct cc_strv *deny, struct cc_err *err)
-{
-	struct cc_strv bare = {0};
-	enum cc_code code = CC_OK;
-
-	for (size_t i = 0; code == CC_OK && i < deny->count; i++) {
-		struct cc_view view = cc_view_of(deny->items[i]);
-		const char *colon = strchr(view.ptr, ':');
-		const char *last = strrchr(view.ptr, ':');
-
-		if (strchr(view.ptr, '['))
-			view.len = (size_t)(strchr(view.ptr, ']') + 1 - view.ptr);
-		else if (colon && colon == last)
-			view.len = (size_t)(colon - view.ptr);
-		code = cc_strv_push_view(&bare, view, err);
-	}
-	if (code == CC_OK)
-		code = cc_hosts_compile(&bare, &index->every_deny, err);
-	cc_strv_done(&bare);
-	return code;
-}
-
 enum cc_code cc_net_seal(struct cc_net_rules *net, struct cc_err *err)
 {
 	__attribute__((cleanup(index_drop))) struct cc_net_index *index = calloc(1, sizeof(*index));
@@ -203,8 +178,6 @@ enum cc_code cc_net_seal(struct cc_net_rules *net, struct cc_err *err)
 		code = cc_hosts_compile(&net->deny, &index->deny, err);
 	if (code == CC_OK)
 		code = cc_hosts_compile(&net->private_names, &index->private_names, err);
-	if (code == CC_OK)
-		code = seal_every_deny(index, &net->deny, err);
 	if (code == CC_OK)
 		code = seal_cidrs(index, &net->private_cidrs, err);
 	if (code == CC_OK)
@@ -348,7 +321,7 @@ static bool lists_address(const struct cc_static_host *entry, const struct cc_ho
 	return false;
 }
 
-struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const struct cc_host *host,
+struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const struct cc_host *host, uint16_t port,
 					  const uint8_t *addr, size_t len)
 {
 	const struct cc_net_index *index = net ? net->index : NULL;
@@ -362,9 +335,9 @@ struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const 
 	cc_host_from_addr(addr, len, &literal);
 	if (literal.kind == CC_HOST_BAD)
 		return refuse(CC_NET_MALFORMED, NULL);
-	entry = cc_hosts_match(index->every_deny, &literal, 0);
+	entry = cc_hosts_match(index->deny, &literal, port);
 	if (!entry)
-		entry = denied_inside(index->every_deny, &literal, 0);
+		entry = denied_inside(index->deny, &literal, port);
 	if (entry)
 		return refuse(CC_NET_DENIED, entry);
 	if (host->kind != CC_HOST_NAME) /* a literal: cc_net_decide was the whole decision, for that very address */
@@ -374,10 +347,10 @@ struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const 
 		return lists_address(given, &literal) ? allow(given->name) : refuse(CC_NET_ADDRESS, given->name);
 	if (klass == CC_ADDR_PUBLIC)
 		return allow(NULL);
-	entry = klass == CC_ADDR_REFUSED ? NULL : cc_hosts_match(index->allow, &literal, 0);
+	entry = klass == CC_ADDR_REFUSED ? NULL : cc_hosts_match(index->allow, &literal, port);
 	if (!entry)
 		entry = match_cidr(index, literal.addr, host_len(&literal));
 	if (!entry && klass == CC_ADDR_PRIVATE)
-		entry = cc_hosts_match(index->private_names, host, 0);
+		entry = cc_hosts_match(index->private_names, host, port);
 	return entry ? allow(entry) : refuse(CC_NET_ADDRESS, NULL);
 }

@@ -45,7 +45,7 @@ struct cc_net_decision cc_net_decide(const struct cc_net_rules *net, const struc
 /* The operator's own addresses for a name, or NULL. */
 const struct cc_static_host *cc_net_static(const struct cc_net_rules *net, const struct cc_host *host);
 /* The address decision for a name that was allowed; addr is what the resolver gave. */
-struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const struct cc_host *host,
+struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const struct cc_host *host, uint16_t port,
 					  const uint8_t *addr, size_t len);
 
 #endif

@@ -89,6 +89,7 @@ static const struct {
 	{"86 loopback is refused for a name", "x.a.test", "127.0.0.1", CC_NET_ADDRESS},
 	{"86 public is dialled", "x.a.test", "93.184.216.34", CC_NET_ALLOWED},
 	{"an entry for the very address is consent", "x.a.test", "127.0.0.9", CC_NET_ALLOWED},
+	{"not for another port", "x.a.test", "127.0.0.8", CC_NET_ADDRESS},
 	{"private is refused", "x.a.test", "10.9.0.1", CC_NET_ADDRESS},
 	{"a private name may be private", "x.corp.test", "10.9.0.1", CC_NET_ALLOWED},
 	{"a private name may not be local", "x.corp.test", "127.0.0.1", CC_NET_ADDRESS},
@@ -99,6 +100,7 @@ static const struct {
 	{"the deny list beats the address", "x.a.test", "169.254.169.254", CC_NET_DENIED},
 	{"also inside NAT64", "x.a.test", "64:ff9b::a9fe:a9fe", CC_NET_DENIED},
 	{"a deny with a port holds for the address", "x.a.test", "8.8.4.4", CC_NET_DENIED},
+	{"at that port only", "x.a.test", "8.8.4.5", CC_NET_ALLOWED},
 	{"the operator's address", "up.test", "127.0.0.1", CC_NET_ALLOWED},
 	{"the operator's other address", "up.test", "fd00::7", CC_NET_ALLOWED},
 	{"nothing else for that name", "up.test", "93.184.216.34", CC_NET_ADDRESS},
@@ -112,15 +114,15 @@ static const struct {
 static void addresses_are_decided_after(void **state)
 {
 	CC_AUTO(cc_net_rules)
-	net = make("*.test localhost 127.0.0.9 224.0.0.9", "169.254.169.254 8.8.4.4:53", "*.corp.test",
-		   "10.2.0.0/16 100.64.0.0/10");
+	net = make("*.test localhost 127.0.0.9:53 127.0.0.8:80 224.0.0.9", "169.254.169.254 8.8.4.4:53 8.8.4.5:80",
+		   "*.corp.test", "10.2.0.0/16 100.64.0.0/10");
 
 	(void)state;
 	for (size_t i = 0; i < CC_COUNT(addresses); i++) {
 		struct cc_host host = host_of(addresses[i].host);
 		struct cc_host addr = host_of(addresses[i].addr);
 		struct cc_net_decision got =
-			cc_net_decide_addr(net, &host, addr.addr, addr.kind == CC_HOST_V4 ? 4 : 16);
+			cc_net_decide_addr(net, &host, 53, addr.addr, addr.kind == CC_HOST_V4 ? 4 : 16);
 
 		T_ROW(got.reason == addresses[i].want, addresses[i].label);
 		T_ROW(got.allowed == (addresses[i].want == CC_NET_ALLOWED), addresses[i].label);

@@ -1,0 +1,299 @@
+/* The launch: plan -> processes. bubblewrap and the proxy start at once and side by side; then cc-init gets the rules,
+ * makes the listeners inside its network namespace, the proxy takes them, and only then may cc-init go on. Whatever
+ * fails, everything started so far is ended and the error names the step. */
+#define _GNU_SOURCE
+#include "backend/linux/native.h"
+
+#include "os/fd.h"
+#include "wire/msg.h"
+#include "wire/ruleset.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { STEP_TIMEOUT_MS = 20000, PLAN_ARGS_MAX = 8 << 20 };
+
+static const struct {
+	const char *name, *text;
+} steps[] = {
+#define STEP_ROW(step, name, text) {name, text},
+	CC_NATIVE_STEPS(STEP_ROW)
+#undef STEP_ROW
+};
+
+struct files {
+	int fds[CC_SPAWN_FDS];
+	size_t count;
+};
+
+static void files_done(struct files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		cc_fd_close(&files->fds[i]);
+}
+
+static enum cc_code file_open(const struct cc_plan_file *file, int *out_fd, struct cc_err *err)
+{
+	if (!file->source)
+		return cc_fd_memfile("ccbox-file", file->content, strlen(file->content), out_fd, err);
+	*out_fd = open(file->source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	return *out_fd >= 0 ? CC_OK : cc_fail(err, CC_ESYS, errno, "cannot read %s", file->source);
+}
+
+/* bubblewrap's arguments as the NUL-separated file that --args reads; "@file:N" becomes a descriptor. */
+static enum cc_code write_args(const struct cc_linux_plan *plan, const struct files *files, int *out_fd,
+			       struct cc_err *err)
+{
+	struct cc_buf text;
+	enum cc_code code;
+
+	cc_buf_init(&text, PLAN_ARGS_MAX);
+	for (size_t i = 0; i < plan->bwrap.count; i++) {
+		const char *item = plan->bwrap.items[i];
+		unsigned long index;
+
+		if (sscanf(item, "@file:%lu", &index) == 1 && index < files->count)
+			cc_buf_addf(&text, "%d", files->fds[index]);
+		else
+			cc_buf_adds(&text, item);
+		cc_buf_add(&text, "", 1);
+	}
+	code = cc_buf_check(&text, "the list of mounts", err);
+	if (code == CC_OK)
+		code = cc_fd_memfile("ccbox-args", text.data, text.len, out_fd, err);
+	cc_buf_done(&text);
+	return code;
+}
+
+static enum cc_code start_bwrap(const struct cc_launch *how, struct cc_native_box *box, int init_end, int diag_end,
+				struct cc_err *err)
+{
+	struct files files = {.count = 0};
+	CC_AUTO_FD args = -1;
+	char args_text[16];
+	char init_text[16];
+	char *argv[] = {(char *)(size_t)how->bwrap_path, "--args",  args_text, "--",
+			how->plan->command.items[0],     init_text, NULL};
+	struct cc_spawn spawn = {
+		.argv = argv, .stdio = {-1, diag_end, diag_end}, .new_session = true, .die_with_parent = true};
+	enum cc_code code = CC_OK;
+
+	if (how->plan->file_count > CC_SPAWN_FDS - 2)
+		return cc_fail(err, CC_ELIMIT, 0, "%zu private files: at most %d", how->plan->file_count,
+			       CC_SPAWN_FDS - 2);
+	for (size_t i = 0; code == CC_OK && i < how->plan->file_count; i++) {
+		code = file_open(&how->plan->files[i], &files.fds[files.count], err);
+		if (code == CC_OK)
+			spawn.keep[spawn.keep_count++] = files.fds[files.count++];
+	}
+	if (code == CC_OK)
+		code = write_args(how->plan, &files, &args, err);
+	if (code == CC_OK) {
+		snprintf(args_text, sizeof(args_text), "%d", args);
+		snprintf(init_text, sizeof(init_text), "%d", init_end);
+		spawn.keep[spawn.keep_count++] = args;
+		spawn.keep[spawn.keep_count++] = init_end;
+		code = cc_proc_spawn(&spawn, &box->bwrap, err);
+	}
+	files_done(&files);
+	return code;
+}
+
+static enum cc_code start_proxy(const struct cc_launch *how, struct cc_native_box *box, int their_end, int diag_end,
+				struct cc_err *err)
+{
+	char fd_text[16];
+	char *argv[] = {(char *)(size_t)how->proxy_path, fd_text, NULL};
+	struct cc_spawn spawn = {.argv = argv,
+				 .stdio = {-1, diag_end, diag_end},
+				 .new_session = true,
+				 .die_with_parent = true,
+				 .keep = {their_end},
+				 .keep_count = 1};
+
+	snprintf(fd_text, sizeof(fd_text), "%d", their_end);
+	return cc_proc_spawn(&spawn, &box->proxy, err);
+}
+
+/* The document that carries the rules; the same bytes serve cc-init and cc-proxy. */
+static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct cc_err *err)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+	enum cc_code code;
+
+	cc_buf_init(&text, CC_JSON_TEXT_MAX);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kint(&w, "v", CC_SETUP_VERSION);
+	cc_jsonw_key(&w, "listen");
+	cc_jsonw_array(&w);
+	cc_jsonw_int(&w, CC_PORT_HTTP);
+	cc_jsonw_int(&w, CC_PORT_SOCKS);
+	cc_jsonw_end(&w);
+	cc_jsonw_kint(&w, "threads", how->gate_threads ? how->gate_threads : 2);
+	if (how->off) {
+		cc_jsonw_key(&w, "off");
+		cc_jsonw_array(&w);
+		cc_jsonw_str(&w, how->off);
+		cc_jsonw_end(&w);
+	}
+	if (how->fail_at)
+		cc_jsonw_kstr(&w, "fail_at", how->fail_at);
+	cc_jsonw_key(&w, "rules");
+	cc_ruleset_write(&w, how->rules);
+	cc_jsonw_end(&w);
+	code = cc_buf_check(&text, "the rule set", err);
+	if (code == CC_OK)
+		code = cc_fd_memfile("ccbox-setup", text.data, text.len, out_fd, err);
+	cc_buf_done(&text);
+	return code;
+}
+
+static enum cc_code say(int sock, const char *name, const int *fds, size_t fd_count, struct cc_err *err)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "{\"m\":\"%s\"}", name);
+
+	return cc_peer_send(sock, text, (size_t)len, fds, fd_count, err);
+}
+
+/* Waits for the named message. "failed" and an early end come back as the helper's own words. */
+static enum cc_code expect(struct cc_native_box *box, int sock, const char *who, const char *want, struct cc_err *err)
+{
+	CC_AUTO(cc_json_doc) doc = NULL;
+	const struct cc_json *root;
+	const char *name;
+	enum cc_code code = cc_peer_recv_wait(sock, STEP_TIMEOUT_MS, &box->msg, err);
+
+	if (code != CC_OK)
+		return code;
+	if (box->msg.len == 0) {
+		cc_native_read_diag(box);
+		return cc_fail(err, CC_EPROTO, 0, "%s ended before it was ready%s%s", who,
+			       box->diag_text.len ? ": " : "", box->diag_text.len ? box->diag_text.data : "");
+	}
+	code = cc_json_parse(who, (struct cc_view){box->msg.text, box->msg.len}, 0, &doc, err);
+	if (code != CC_OK)
+		return code;
+	root = cc_json_root(doc);
+	name = cc_json_str(root, "m", "");
+	if (strcmp(name, want) == 0)
+		return CC_OK;
+	if (strcmp(name, "failed") == 0)
+		return cc_fail(err, CC_EUNSUPPORTED, (int)cc_json_int(root, "errno", 0), "%s, step %s: %s", who,
+			       cc_json_str(root, "step", "?"), cc_json_str(root, "text", "?"));
+	return cc_fail(err, CC_EPROTO, 0, "%s said \"%s\" instead of \"%s\"", who, name, want);
+}
+
+/* Enters a step; a twin build may ask it to fail, to show that a failed step leaves nothing started. */
+static enum cc_code enter(const struct cc_launch *how, enum cc_native_step next, enum cc_native_step *step,
+			  struct cc_err *err)
+{
+	*step = next;
+	if (how->fail_at && strcmp(how->fail_at, steps[next].name) == 0)
+		return cc_fail(err, CC_ESYS, 0, "made to fail by the test");
+	return CC_OK;
+}
+
+static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_box *box, enum cc_native_step *step,
+				struct cc_err *err)
+{
+	CC_AUTO_FD setup = -1;
+	enum cc_code code;
+
+	code = enter(how, CC_STEP_SETUP, step, err);
+	if (code == CC_OK)
+		code = write_setup(how, &setup, err);
+	if (code == CC_OK)
+		code = say(box->init, "setup", &setup, 1, err);
+	if (code != CC_OK)
+		return code;
+	code = enter(how, CC_STEP_LISTEN, step, err);
+	if (code == CC_OK)
+		code = expect(box, box->init, "cc-init", "listeners", err);
+	if (code == CC_OK && box->msg.fd_count != 2)
+		code = cc_fail(err, CC_EPROTO, 0, "cc-init sent %zu listeners", box->msg.fd_count);
+	if (code != CC_OK)
+		return code;
+	code = enter(how, CC_STEP_POLICY, step, err);
+	if (code != CC_OK)
+		return code;
+	/* cc-init has read the file to its end before it answered; the offset is shared */
+	if (lseek(setup, 0, SEEK_SET) < 0)
+		return cc_fail(err, CC_ESYS, errno, "lseek");
+	code = say(box->egress, "policy", &setup, 1, err);
+	if (code == CC_OK)
+		code = say(box->egress, "listen", box->msg.fds, box->msg.fd_count, err);
+	cc_peer_msg_close(&box->msg);
+	if (code == CC_OK)
+		code = say(box->init, "go", NULL, 0, err);
+	if (code == CC_OK)
+		code = expect(box, box->egress, "cc-proxy", "ready", err);
+	if (code != CC_OK)
+		return code;
+	code = enter(how, CC_STEP_READY, step, err);
+	if (code != CC_OK)
+		return code;
+	return expect(box, box->init, "cc-init", "ready", err);
+}
+
+static enum cc_code start_all(const struct cc_launch *how, struct cc_native_box *box, enum cc_native_step *step,
+			      struct cc_err *err)
+{
+	CC_AUTO_FD init_end = -1;
+	CC_AUTO_FD proxy_end = -1;
+	CC_AUTO_FD diag_end = -1;
+	int ends[2];
+	enum cc_code code;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return cc_fail(err, CC_ESYS, errno, "pipe");
+	box->diag = ends[0];
+	diag_end = ends[1];
+	cc_fd_set_nonblock(box->diag, true);
+	code = enter(how, CC_STEP_BWRAP, step, err);
+	if (code == CC_OK)
+		code = cc_peer_pair(&box->init, &init_end, err);
+	if (code == CC_OK)
+		code = start_bwrap(how, box, init_end, diag_end, err);
+	if (code != CC_OK)
+		return code;
+	code = enter(how, CC_STEP_PROXY, step, err);
+	if (code == CC_OK)
+		code = cc_peer_pair(&box->egress, &proxy_end, err);
+	if (code == CC_OK)
+		code = start_proxy(how, box, proxy_end, diag_end, err);
+	return code;
+}
+
+enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_box, struct cc_err *err)
+{
+	struct cc_native_box *box = calloc(1, sizeof(*box));
+	enum cc_native_step step = CC_STEP_BWRAP;
+	struct cc_err why = {0};
+	enum cc_code code;
+
+	if (!box)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	box->box.backend = &cc_backend_native_linux;
+	box->bwrap = box->proxy = (struct cc_child){-1, -1};
+	box->init = box->egress = box->diag = -1;
+	cc_buf_init(&box->diag_text, 64 << 10);
+	code = start_all(how, box, &step, &why);
+	if (code == CC_OK)
+		code = shake_hands(how, box, &step, &why);
+	if (code == CC_OK && !(cc_fd_set_nonblock(box->init, true) && cc_fd_set_nonblock(box->egress, true)))
+		code = cc_fail(&why, CC_ESYS, errno, "fcntl");
+	if (code == CC_OK) {
+		*out_box = &box->box;
+		return CC_OK;
+	}
+	cc_native_end(&box->box);
+	return cc_fail(err, code, 0, "could not %s: %s", steps[step].text, why.what);
+}

@@ -1,0 +1,207 @@
+#define _GNU_SOURCE
+#include "backend/linux/native.h"
+
+#include "os/fd.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ARGS_MAX = 4 << 20, END_TIMEOUT_MS = 2000 };
+
+void cc_native_read_diag(struct cc_native_box *box)
+{
+	char chunk[4096];
+	ssize_t got;
+
+	while (box->diag >= 0 && (got = read(box->diag, chunk, sizeof(chunk))) > 0)
+		if (box->diag_text.len < 4096)
+			cc_buf_add(&box->diag_text, chunk, (size_t)got);
+	while (box->diag_text.len && box->diag_text.data[box->diag_text.len - 1] == '\n')
+		box->diag_text.data[--box->diag_text.len] = '\0';
+}
+
+/* "ARGC ENVC\n" and the strings: argv and environment may be any bytes and any size, so they travel as a file. */
+static enum cc_code write_block(const struct cc_box_exec *what, int *out_fd, struct cc_err *err)
+{
+	struct cc_buf text;
+	enum cc_code code;
+
+	cc_buf_init(&text, ARGS_MAX);
+	cc_buf_addf(&text, "%zu %zu\n", what->argv->count, what->env->count);
+	for (size_t i = 0; i < what->argv->count; i++)
+		cc_buf_add(&text, what->argv->items[i], strlen(what->argv->items[i]) + 1);
+	for (size_t i = 0; i < what->env->count; i++)
+		cc_buf_add(&text, what->env->items[i], strlen(what->env->items[i]) + 1);
+	code = cc_buf_check(&text, "argv and environment", err);
+	if (code == CC_OK)
+		code = cc_fd_memfile("ccbox-exec", text.data, text.len, out_fd, err);
+	cc_buf_done(&text);
+	return code;
+}
+
+static enum cc_code native_exec(struct cc_box *box, int id, const struct cc_box_exec *what, struct cc_err *err)
+{
+	struct cc_native_box *native = (struct cc_native_box *)box;
+	CC_AUTO_FD block = -1;
+	struct cc_buf text;
+	struct cc_jsonw w;
+	enum cc_code code = write_block(what, &block, err);
+	int fds[4] = {block, what->stdio[0], what->stdio[1], what->stdio[2]};
+
+	if (code != CC_OK)
+		return code;
+	cc_buf_init(&text, CC_PEER_MAX);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "m", "exec");
+	cc_jsonw_kint(&w, "id", id);
+	cc_jsonw_kstr(&w, "cwd", what->cwd);
+	cc_jsonw_kbool(&w, "pty", what->pty);
+	cc_jsonw_kint(&w, "rows", what->size.rows);
+	cc_jsonw_kint(&w, "cols", what->size.cols);
+	cc_jsonw_end(&w);
+	code = cc_buf_check(&text, "the exec message", err);
+	if (code == CC_OK)
+		code = cc_peer_send(native->init, text.data, text.len, fds, what->pty ? 1 : 4, err);
+	cc_buf_done(&text);
+	return code;
+}
+
+static enum cc_code native_signal(struct cc_box *box, int id, int signal, struct cc_err *err)
+{
+	struct cc_native_box *native = (struct cc_native_box *)box;
+	char text[96];
+	int len = snprintf(text, sizeof(text), "{\"m\":\"signal\",\"id\":%d,\"signal\":%d}", id, signal);
+
+	return cc_peer_send(native->init, text, (size_t)len, NULL, 0, err);
+}
+
+static enum cc_code native_tell(struct cc_box *box, const char *message, struct cc_err *err)
+{
+	struct cc_native_box *native = (struct cc_native_box *)box;
+	char text[64];
+	int len = snprintf(text, sizeof(text), "{\"m\":\"%s\"}", message);
+
+	return cc_peer_send(native->init, text, (size_t)len, NULL, 0, err);
+}
+
+static enum cc_code native_fetch(struct cc_box *box, int id, const char *message, const char *path, struct cc_err *err)
+{
+	struct cc_native_box *native = (struct cc_native_box *)box;
+	struct cc_buf text;
+	struct cc_jsonw w;
+	enum cc_code code;
+
+	cc_buf_init(&text, CC_PEER_MAX);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "m", message);
+	cc_jsonw_kint(&w, "id", id);
+	cc_jsonw_kstr(&w, "path", path);
+	cc_jsonw_end(&w);
+	code = cc_buf_check(&text, "the path", err);
+	if (code == CC_OK)
+		code = cc_peer_send(native->init, text.data, text.len, NULL, 0, err);
+	cc_buf_done(&text);
+	return code;
+}
+
+static size_t native_watch(const struct cc_box *box, int fds[CC_BOX_WATCH])
+{
+	const struct cc_native_box *native = (const struct cc_native_box *)box;
+
+	fds[0] = native->init;
+	fds[1] = native->egress;
+	fds[2] = native->diag;
+	return 3;
+}
+
+/* message name -> note; whether a descriptor comes with it */
+static const struct {
+	const char *name;
+	enum cc_note_kind kind;
+} messages[] = {
+	{"started", CC_NOTE_STARTED},     {"refused", CC_NOTE_REFUSED}, {"exit", CC_NOTE_EXIT},
+	{"violation", CC_NOTE_VIOLATION}, {"notice", CC_NOTE_NOTICE},   {"net", CC_NOTE_NET},
+	{"closed", CC_NOTE_CLOSED},       {"file", CC_NOTE_FILE},       {"names", CC_NOTE_NAMES},
+	{"frozen", CC_NOTE_FROZEN},       {"thawed", CC_NOTE_THAWED},   {"failed", CC_NOTE_LOST},
+};
+
+static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)
+{
+	const struct cc_json *root = cc_json_root(note->doc);
+	const char *name = cc_json_str(root, "m", "");
+
+	for (size_t i = 0; i < CC_COUNT(messages); i++)
+		if (strcmp(messages[i].name, name) == 0)
+			note->kind = messages[i].kind;
+	note->id = (int)cc_json_int(root, "id", 0);
+	note->code = (int)cc_json_int(root, "code", 0);
+	note->signal = (int)cc_json_int(root, "signal", 0);
+	note->sys = (int)cc_json_int(root, "errno", 0);
+	note->pid = (int)cc_json_int(root, "pid", 0);
+	note->text = cc_json_str(root, "text", NULL);
+	if (msg->fd_count) {
+		note->fd = msg->fds[0];
+		msg->fds[0] = -1;
+	}
+}
+
+enum cc_code cc_native_next(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err)
+{
+	struct cc_native_box *native = (struct cc_native_box *)box;
+	enum cc_code code;
+
+	*out_note = (struct cc_note){.fd = -1};
+	if (fd == native->diag) {
+		cc_native_read_diag(native);
+		return CC_OK;
+	}
+	code = cc_peer_recv(fd, &native->msg, err);
+	if (code == CC_ETIMEOUT)
+		return CC_OK;
+	if (code != CC_OK || native->msg.len == 0) {
+		out_note->kind = CC_NOTE_LOST;
+		out_note->text = fd == native->init ? "cc-init ended" : "cc-proxy ended";
+		return CC_OK;
+	}
+	code = cc_json_parse("helper", (struct cc_view){native->msg.text, native->msg.len}, 0, &out_note->doc, err);
+	if (code == CC_OK)
+		note_fill(out_note, &native->msg);
+	cc_peer_msg_close(&native->msg);
+	return code;
+}
+
+/* Closing the sockets tells both helpers to go; cc-init's end ends its whole PID namespace in the kernel. */
+void cc_native_end(struct cc_box *box)
+{
+	struct cc_native_box *native = (struct cc_native_box *)box;
+	int status;
+
+	cc_fd_close(&native->init);
+	cc_fd_close(&native->egress);
+	if (native->bwrap.pid > 0 && !cc_proc_wait(&native->bwrap, END_TIMEOUT_MS, &status))
+		cc_proc_end(&native->bwrap);
+	cc_proc_end(&native->proxy);
+	cc_fd_close(&native->diag);
+	cc_peer_msg_close(&native->msg);
+	cc_buf_done(&native->diag_text);
+	free(native);
+}
+
+const struct cc_backend cc_backend_native_linux = {
+	.kind = CC_BACKEND_NATIVE,
+	.enforces = CC_NEED_NAMES | CC_NEED_TREES | CC_NEED_READS | CC_NEED_READONLY | CC_NEED_GIT | CC_NEED_EGRESS |
+		    CC_NEED_SOCKETS | CC_NEED_HIDDEN,
+	.launch = cc_native_launch,
+	.exec = native_exec,
+	.signal = native_signal,
+	.tell = native_tell,
+	.fetch = native_fetch,
+	.watch = native_watch,
+	.next = cc_native_next,
+	.end = cc_native_end,
+};

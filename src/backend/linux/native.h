@@ -1,0 +1,42 @@
+/* native.h - the parts of the native Linux applier that its files share. */
+#ifndef CC_BACKEND_LINUX_NATIVE_H
+#define CC_BACKEND_LINUX_NATIVE_H
+
+#include "backend/backend.h"
+#include "os/peer.h"
+#include "os/proc.h"
+
+struct cc_native_box {
+	struct cc_box box;
+	struct cc_child bwrap;
+	struct cc_child proxy;
+	int init;   /* socketpair to cc-init */
+	int egress; /* socketpair to cc-proxy */
+	int diag;   /* standard error of bwrap and cc-init, read end */
+	struct cc_buf diag_text;
+	struct cc_peer_msg msg;
+};
+
+/* Launch steps in order; each can be made to fail in a twin build. */
+#define CC_NATIVE_STEPS(X)                                                                                             \
+	X(CC_STEP_PROXY, "proxy", "start the session's proxy")                                                         \
+	X(CC_STEP_BWRAP, "bwrap", "start bubblewrap")                                                                  \
+	X(CC_STEP_SETUP, "setup", "hand the rules to cc-init")                                                         \
+	X(CC_STEP_LISTEN, "listen", "make the listeners inside the network namespace")                                 \
+	X(CC_STEP_POLICY, "policy", "hand rules and listeners to the proxy")                                           \
+	X(CC_STEP_READY, "ready", "enter the floor and the filter")
+
+enum cc_native_step {
+#define CC_STEP_ENUM(step, name, text) step,
+	CC_NATIVE_STEPS(CC_STEP_ENUM)
+#undef CC_STEP_ENUM
+		CC_STEP_COUNT
+};
+
+/* Reads what bubblewrap and cc-init said so far, without waiting. */
+void cc_native_read_diag(struct cc_native_box *box);
+enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_box, struct cc_err *err);
+enum cc_code cc_native_next(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err);
+void cc_native_end(struct cc_box *box);
+
+#endif

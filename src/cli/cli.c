@@ -1,0 +1,113 @@
+#include "cli/cli.h"
+
+#include "base/mem.h"
+#include "cli/options.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef CC_VERSION
+#define CC_VERSION "0"
+#endif
+
+enum { EXIT_NOT_ESTABLISHED = 125 };
+
+const struct cc_verb_row cc_verbs[] = {
+	{"run", "ccbox run [OPTIONS] -- COMMAND [ARG...]", "run a command in a sandbox", cc_verb_run, CC_FOR_RUN},
+	{"shell", "ccbox shell [OPTIONS]", "your shell in a sandbox", cc_verb_shell, CC_FOR_SHELL},
+	{"doctor", "ccbox doctor [--json]", "prove what this host can hold, or say what is missing", cc_verb_doctor, 0},
+	{"explain", "ccbox explain VERB OBJECT [OPTIONS] [--json]",
+	 "would it be allowed, by which rule, and what would change it", cc_verb_explain, CC_FOR_EXPLAIN},
+	{"policy", "ccbox policy check|show|schema [FILE]", "check or print policies", cc_verb_policy, CC_FOR_POLICY},
+	{"events", "ccbox events [--follow] [--json] [SESSION]", "what past and running sessions did", cc_verb_events,
+	 0},
+	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
+};
+const size_t cc_verb_count = CC_COUNT(cc_verbs);
+
+void cc_say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fputs("ccbox: ", stderr);
+	vfprintf(stderr, fmt, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+int cc_give_up(const struct cc_err *err)
+{
+	cc_say("%s", err->what);
+	return EXIT_NOT_ESTABLISHED;
+}
+
+static void print_help(FILE *to)
+{
+	fputs("ccbox - a sandbox for coding agents\n\n", to);
+	for (size_t i = 0; i < cc_verb_count; i++)
+		fprintf(to, "  %-58s %s\n", cc_verbs[i].usage, cc_verbs[i].help);
+	fputs("\n  ccbox VERB --help says more. Exit codes: the command's own; 128+n for signal n; 124 time out;\n"
+	      "  125 the sandbox was not established and nothing was started; 126 not executable; 127 not found.\n",
+	      to);
+}
+
+static int print_verb_help(const struct cc_verb_row *verb)
+{
+	struct cc_buf text;
+
+	cc_buf_init(&text, 1 << 16);
+	printf("%s\n%s\n", verb->usage, verb->help);
+	if (verb->options) {
+		cc_options_help(verb->options, &text);
+		printf("\n%s", text.len ? text.data : "");
+	}
+	cc_buf_done(&text);
+	return 0;
+}
+
+static bool asks_help(char *const *argv)
+{
+	for (; *argv && strcmp(*argv, "--") != 0; argv++)
+		if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)
+			return true;
+	return false;
+}
+
+static int unknown_verb(const char *name)
+{
+	const char *names[CC_COUNT(cc_verbs)];
+	const char *near;
+
+	for (size_t i = 0; i < cc_verb_count; i++)
+		names[i] = cc_verbs[i].name;
+	near = cc_closest(name, names, cc_verb_count);
+	cc_say("unknown command \"%s\"%s%s%s; `ccbox --help` lists them", name, near ? "; did you mean " : "",
+	       near ? near : "", near ? "?" : "");
+	return EXIT_NOT_ESTABLISHED;
+}
+
+int cc_cli_main(int argc, char **argv, char **env)
+{
+	/* A caller that ignores SIGCHLD would make every wait of ours fail (cases OPS-15). */
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_NOT_ESTABLISHED;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("ccbox %s\n", CC_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < cc_verb_count; i++)
+		if (strcmp(argv[1], cc_verbs[i].name) == 0)
+			return asks_help(argv + 2) ? print_verb_help(&cc_verbs[i]) : cc_verbs[i].run(argv + 2, env);
+	return unknown_verb(argv[1]);
+}

@@ -1,0 +1,214 @@
+/* explain: the same compiled rules the enforcers use, asked one question. */
+#define _GNU_SOURCE
+#include "cli/cli.h"
+#include "cli/config.h"
+#include "policy/decide.h"
+#include "session/prepare.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct answer {
+	bool allowed;
+	bool judged;
+	bool private; /* a place that only the session has: the host's file there is absent inside */
+	const char *rule;
+	const char *reason;
+	struct cc_buf grant;
+	struct cc_buf object;
+};
+
+/* Words a person uses for a verb of the rules; the full list of cc_verb_name works too. */
+static const struct {
+	const char *word;
+	enum cc_verb verb;
+} words[] = {{"write", CC_VERB_WRITE}, {"read", CC_VERB_READ}, {"create", CC_VERB_CREATE}, {"delete", CC_VERB_UNLINK}};
+
+static bool find_verb(const char *word, enum cc_verb *out_verb)
+{
+	for (size_t i = 0; i < CC_COUNT(words); i++)
+		if (strcmp(words[i].word, word) == 0) {
+			*out_verb = words[i].verb;
+			return true;
+		}
+	for (int i = 0; i < CC_VERB_COUNT; i++)
+		if (strcmp(cc_verb_name((enum cc_verb)i), word) == 0) {
+			*out_verb = (enum cc_verb)i;
+			return true;
+		}
+	return false;
+}
+
+/* As the gate sees it: the parent resolved, the last name as written (it need not exist). */
+static enum cc_code canonical(const char *path, const char *cwd, struct cc_buf *out, struct cc_err *err)
+{
+	char joined[PATH_MAX];
+	char parent[PATH_MAX];
+	int len =
+		snprintf(joined, sizeof(joined), "%s%s%s", path[0] == '/' ? "" : cwd, path[0] == '/' ? "" : "/", path);
+
+	if (len < 2 || (size_t)len >= sizeof(joined))
+		return cc_fail(err, CC_EINVAL, 0, "the path \"%s\" cannot be judged", path);
+	while (len > 1 && joined[len - 1] == '/')
+		joined[--len] = '\0';
+	/* the longest part that exists is resolved; the rest is taken as written */
+	for (char *cut = joined + len; cut > joined; cut--) {
+		char kept = *cut;
+
+		if (kept != '\0' && kept != '/')
+			continue;
+		*cut = '\0';
+		if (realpath(joined, parent)) {
+			*cut = kept;
+			cc_buf_addf(out, "%s%s", strcmp(parent, "/") == 0 && kept ? "" : parent, cut);
+			return CC_OK;
+		}
+		*cut = kept;
+	}
+	cc_buf_adds(out, joined);
+	return CC_OK;
+}
+
+static enum cc_code ask_path(const struct cc_rules *rules, enum cc_verb verb, const char *path, const char *cwd,
+			     struct answer *out, struct cc_err *err)
+{
+	struct cc_ask ask = {.verb = verb};
+	struct cc_decision decision;
+	enum cc_code code = canonical(path, cwd, &out->object, err);
+
+	if (code != CC_OK)
+		return code;
+	ask.path = cc_buf_view(&out->object);
+	decision = cc_decide(rules, &ask);
+	out->allowed = decision.verdict == CC_ALLOW;
+	out->private = decision.mount && decision.mount->mode == CC_MOUNT_PRIVATE;
+	out->judged = decision.verdict == CC_JUDGE;
+	out->rule = cc_decision_id(&decision);
+	out->reason = decision.rule ? decision.rule->reason : NULL;
+	cc_decision_grant(&decision, &ask, &out->grant);
+	return CC_OK;
+}
+
+static enum cc_code ask_host(const struct cc_rules *rules, const char *text, struct answer *out, struct cc_err *err)
+{
+	const char *colon = strrchr(text, ':');
+	bool bracket = text[0] == '[';
+	bool has_port = colon && (!bracket || strchr(text, ']') < colon) && (bracket || strchr(text, ':') == colon);
+	struct cc_view name = {text, has_port ? (size_t)(colon - text) : strlen(text)};
+	long port = has_port ? strtol(colon + 1, NULL, 10) : 443;
+	struct cc_net_decision decision;
+	struct cc_host host;
+	enum cc_code code = cc_host_parse(name, CC_HOST_URI, &host, err);
+
+	if (code != CC_OK)
+		return code;
+	if (port < 1 || port > 65535)
+		return cc_fail(err, CC_EINVAL, 0, "%s: no such port", text);
+	decision = cc_net_decide(rules->net, &host, (uint16_t)port);
+	out->allowed = decision.allowed;
+	out->rule = decision.entry;
+	out->reason = cc_net_reason_name(decision.reason);
+	cc_buf_addf(&out->object, "%s:%ld", host.text, port);
+	if (!decision.allowed && decision.reason == CC_NET_NOT_ALLOWED)
+		cc_buf_addf(&out->grant, "--allow-host %s", host.text);
+	return CC_OK;
+}
+
+static void print_json(const char *verb, const struct answer *answer)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+
+	cc_buf_init(&text, 1 << 16);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kint(&w, "v", 1);
+	cc_jsonw_kstr(&w, "verb", verb);
+	cc_jsonw_kstr(&w, "object", answer->object.data);
+	cc_jsonw_kstr(&w, "verdict", answer->judged ? "judged" : answer->allowed ? "allow" : "deny");
+	cc_jsonw_kstr(&w, "rule", answer->rule);
+	cc_jsonw_kstr(&w, "reason", answer->reason);
+	cc_jsonw_kstr(&w, "grant", answer->grant.len ? answer->grant.data : NULL);
+	cc_jsonw_end(&w);
+	printf("%s\n", text.data);
+	cc_buf_done(&text);
+}
+
+static void print_text(const char *verb, const struct answer *answer)
+{
+	printf("%s  %s %s\n",
+	       answer->judged    ? "judged "
+	       : answer->allowed ? "allowed"
+				 : "refused",
+	       verb, answer->object.data);
+	if (answer->rule)
+		printf("  rule   %s%s%s%s\n", answer->rule, answer->reason ? " (" : "",
+		       answer->reason ? answer->reason : "", answer->reason ? ")" : "");
+	else if (answer->reason)
+		printf("  why    %s\n", answer->reason);
+	if (answer->private)
+		printf("  private to the session: what the host has there is absent inside, and nothing reaches the host\n");
+	if (answer->judged)
+		printf("  only by git's own rename of its .lock file, after the content was judged\n");
+	if (answer->grant.len)
+		printf("  allow  %s\n", answer->grant.data);
+}
+
+static enum cc_code explain(char *const *argv, char *const *env, int *out_code, struct cc_err *err)
+{
+	struct cc_ask_run ask;
+	struct cc_prepared prepared = {0};
+	struct answer answer = {0};
+	char cwd[PATH_MAX];
+	size_t used = 0;
+	enum cc_verb verb = CC_VERB_READ;
+	bool host = argv[0] && strcmp(argv[0], "host") == 0;
+	struct cc_prepare_ask prepare_ask = {.spec = &ask.spec, .cwd = cwd, .env = env, .rules_only = true};
+	enum cc_code code;
+
+	if (!argv[0] || !argv[1])
+		return cc_fail(err, CC_EINVAL, 0,
+			       "ccbox explain write|read|create|delete|...|host OBJECT [OPTIONS] [--json]");
+	if (!host && !find_verb(argv[0], &verb))
+		return cc_fail(err, CC_EINVAL, 0,
+			       "\"%s\" is no verb: write, read, create, delete, rename-to, mkdir, "
+			       "symlink, ... or host",
+			       argv[0]);
+	if (!getcwd(cwd, sizeof(cwd)))
+		return cc_fail(err, CC_ESYS, 0, "the current directory is gone");
+	cc_ask_run_init(&ask);
+	cc_buf_init(&answer.object, 1 << 16);
+	cc_buf_init(&answer.grant, 1 << 16);
+	code = cc_config_gather(CC_FOR_EXPLAIN, argv + 2, env, cwd, &ask, &used, err);
+	if (code == CC_OK && argv[2 + used])
+		code = cc_fail(err, CC_EINVAL, 0, "unexpected word \"%s\"", argv[2 + used]);
+	prepare_ask.agent = ask.agent;
+	if (code == CC_OK)
+		code = cc_prepare(&prepare_ask, &prepared, err);
+	if (code == CC_OK)
+		code = host ? ask_host(prepared.rules, argv[1], &answer, err)
+			    : ask_path(prepared.rules, verb, argv[1], cwd, &answer, err);
+	if (code == CC_OK) {
+		if (ask.json)
+			print_json(argv[0], &answer);
+		else
+			print_text(argv[0], &answer);
+		*out_code = answer.allowed ? 0 : 1;
+	}
+	cc_buf_done(&answer.object);
+	cc_buf_done(&answer.grant);
+	cc_prepared_done(&prepared);
+	cc_ask_run_done(&ask);
+	return code;
+}
+
+int cc_verb_explain(char *const *argv, char *const *env)
+{
+	struct cc_err err = {0};
+	int exit_code = 0;
+
+	return explain(argv, env, &exit_code, &err) == CC_OK ? exit_code : cc_give_up(&err);
+}

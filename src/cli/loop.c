@@ -1,0 +1,344 @@
+#define _GNU_SOURCE
+#include "cli/loop.h"
+
+#include "cli/cli.h"
+#include "cli/relay.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/pty.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, GRACE_MS = 2000, SHOWN_MAX = 12 };
+
+struct loop {
+	const struct cc_loop_ask *ask;
+	struct cc_session *session;
+	struct cc_stream *streams[3];
+	int child_ends[3]; /* the command's side of the pipes, until it has started */
+	int command;       /* id */
+	int master;        /* PTY */
+	int signals;
+	bool over;
+	int code;
+	bool timed_out;
+	bool lost;
+	int64_t deadline;     /* 0 = none */
+	struct cc_strv shown; /* refusals kept for the end: a full-screen program owns the terminal until then */
+	size_t hidden;
+};
+
+/* Signals that are passed on; the others keep their meaning. */
+static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+
+static void show_refusal(struct loop *loop, const struct cc_event *event)
+{
+	struct cc_buf text;
+	struct cc_err err;
+
+	cc_buf_init(&text, 16384);
+	cc_event_say(event, &text);
+	if (!loop->ask->pty)
+		cc_say("%s", text.data);
+	else if (text.data && loop->shown.count < SHOWN_MAX && !cc_strv_has(&loop->shown, text.data))
+		(void)!cc_strv_push(&loop->shown, text.data, &err);
+	else
+		loop->hidden++;
+	cc_buf_done(&text);
+}
+
+static void on_event(void *context, const struct cc_event *event)
+{
+	struct loop *loop = context;
+
+	cc_eventlog_put(loop->ask->log, event);
+	if (event->type == CC_EVENT_VIOLATION)
+		show_refusal(loop, event);
+}
+
+static void on_seen(void *context, int which, const char *bytes, size_t len)
+{
+	struct loop *loop = context;
+	struct cc_event event = {
+		.type = which == 2 ? CC_EVENT_STDERR : CC_EVENT_STDOUT, .exec = loop->command, .content = {bytes, len}};
+
+	if (which != 0)
+		cc_session_emit(loop->session, &event);
+}
+
+static void start_terminal(struct loop *loop, struct cc_note *note)
+{
+	cc_stream_seen *seen = loop->ask->log->output ? on_seen : NULL;
+
+	loop->master = note->fd;
+	note->fd = -1;
+	cc_fd_set_nonblock(loop->master, true);
+	if (isatty(0))
+		cc_pty_raw(0);
+	loop->streams[0] = cc_stream_new(0, 0, loop->master, false, false, NULL, NULL);
+	loop->streams[1] = cc_stream_new(1, fcntl(loop->master, F_DUPFD_CLOEXEC, 3), 1, false, true, seen, loop);
+}
+
+static void on_refused(struct loop *loop, int sys)
+{
+	const char *name = loop->ask->argv->items[0];
+
+	loop->over = true;
+	loop->code = sys == ENOENT || sys == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	if (loop->code == EXIT_NOT_FOUND)
+		cc_say("%s: not found inside the sandbox (looked in the PATH; programs in your home directory are shown "
+		       "only from toolchain directories and binds)",
+		       name);
+	else
+		cc_say("%s: cannot be executed: %s", name, strerror(sys));
+}
+
+static void on_note(void *context, struct cc_note *note)
+{
+	struct loop *loop = context;
+
+	if (note->kind == CC_NOTE_STARTED && note->fd >= 0)
+		start_terminal(loop, note);
+	if (note->kind == CC_NOTE_REFUSED && note->id == loop->command)
+		on_refused(loop, note->sys);
+	if (note->kind == CC_NOTE_EXIT && note->id == loop->command) {
+		loop->over = true;
+		loop->code = note->signal ? 128 + note->signal : note->code;
+	}
+	if (note->kind == CC_NOTE_LOST)
+		loop->over = loop->lost = true;
+}
+
+static enum cc_code make_pipes(struct loop *loop, struct cc_err *err)
+{
+	cc_stream_seen *seen = loop->ask->log->output ? on_seen : NULL;
+
+	for (int i = 0; i < 3; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) < 0)
+			return cc_fail(err, CC_ESYS, errno, "pipe");
+		loop->child_ends[i] = ends[i == 0 ? 0 : 1];
+		loop->streams[i] = i == 0 ? cc_stream_new(0, 0, ends[1], true, false, NULL, NULL)
+					  : cc_stream_new(i, ends[0], i, false, false, seen, loop);
+		if (!loop->streams[i])
+			return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	}
+	return CC_OK;
+}
+
+static enum cc_code start_command(struct loop *loop, struct cc_err *err)
+{
+	struct cc_box_exec exec = {.argv = loop->ask->argv,
+				   .env = loop->ask->env,
+				   .cwd = loop->ask->prepared->workdir,
+				   .pty = loop->ask->pty,
+				   .size = {24, 80}};
+	enum cc_code code = CC_OK;
+
+	if (exec.pty)
+		cc_pty_get_size(isatty(0) ? 0 : 1, &exec.size);
+	else
+		code = make_pipes(loop, err);
+	for (int i = 0; i < 3; i++)
+		exec.stdio[i] = loop->child_ends[i];
+	if (code == CC_OK)
+		code = cc_session_exec(loop->session, &exec, &loop->command, err);
+	for (int i = 0; i < 3; i++)
+		cc_fd_close(&loop->child_ends[i]);
+	return code;
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < CC_COUNT(passed); i++)
+		sigaddset(&set, passed[i]);
+	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGTSTP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void stop_ourselves(struct loop *loop)
+{
+	struct cc_err err;
+
+	(void)!cc_session_signal(loop->session, loop->command, SIGTSTP, &err);
+	kill(getpid(), SIGSTOP);
+	(void)!cc_session_signal(loop->session, loop->command, SIGCONT, &err);
+}
+
+static void take_signals(struct loop *loop)
+{
+	struct signalfd_siginfo info;
+	struct cc_pty_size size;
+	struct cc_err err;
+
+	while (read(loop->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH) {
+			if (loop->master >= 0 && cc_pty_get_size(isatty(0) ? 0 : 1, &size))
+				cc_pty_set_size(loop->master, size);
+		} else if (info.ssi_signo == SIGTSTP) {
+			stop_ourselves(loop);
+		} else {
+			(void)!cc_session_signal(loop->session, loop->command, (int)info.ssi_signo, &err);
+		}
+	}
+}
+
+static void check_deadline(struct loop *loop)
+{
+	struct cc_event event = {.type = CC_EVENT_KILLED, .exec = loop->command, .content = cc_view_of("timeout")};
+	struct cc_err err;
+
+	if (!loop->deadline || cc_clock_ms() < loop->deadline)
+		return;
+	(void)!cc_session_signal(loop->session, loop->command, loop->timed_out ? SIGKILL : SIGTERM, &err);
+	loop->deadline = cc_clock_ms() + GRACE_MS;
+	if (!loop->timed_out)
+		cc_session_emit(loop->session, &event);
+	loop->timed_out = true;
+}
+
+static int wait_ms(const struct loop *loop)
+{
+	int64_t left = loop->deadline ? loop->deadline - cc_clock_ms() : -1;
+
+	return loop->deadline ? (int)(left < 0 ? 0 : left > 1000000 ? 1000000 : left) : -1;
+}
+
+/* One round of waiting. Streams only, once the sandbox is gone. */
+static enum cc_code turn(struct loop *loop, bool streams_only, struct cc_err *err)
+{
+	struct pollfd entries[3 + CC_BOX_WATCH + 1];
+	int box[CC_BOX_WATCH];
+	size_t of_stream[3];
+	size_t count = 0;
+	size_t boxes = streams_only ? 0 : cc_session_watch(loop->session, box);
+	enum cc_code code = CC_OK;
+
+	for (size_t i = 0; i < 3; i++) {
+		of_stream[i] = count;
+		/* input has no reader any more once the command is over */
+		if (!(streams_only && i == 0))
+			count += cc_stream_poll(loop->streams[i], &entries[count]);
+	}
+	size_t first_box = count;
+
+	for (size_t i = 0; i < boxes; i++)
+		entries[count++] = (struct pollfd){.fd = box[i], .events = POLLIN};
+	entries[count++] = (struct pollfd){.fd = loop->signals, .events = POLLIN};
+	if (poll(entries, count, streams_only ? GRACE_MS : wait_ms(loop)) < 0)
+		return errno == EINTR ? CC_OK : cc_fail(err, CC_ESYS, errno, "poll");
+	for (size_t i = 0; i < 3; i++) {
+		size_t end = i < 2 ? of_stream[i + 1] : first_box;
+
+		if (of_stream[i] < end)
+			cc_stream_step(loop->streams[i], entries[of_stream[i]].revents);
+	}
+	for (size_t i = 0; code == CC_OK && i < boxes; i++)
+		if (entries[first_box + i].revents)
+			code = cc_session_step(loop->session, box[i], err);
+	if (!streams_only && entries[count - 1].revents)
+		take_signals(loop);
+	return code;
+}
+
+/* Everything inside is dead, so every pipe ends: what is left in them still reaches the person. */
+static void drain(struct loop *loop)
+{
+	struct cc_err err;
+
+	while (!(cc_stream_finished(loop->streams[1]) && cc_stream_finished(loop->streams[2])))
+		if (turn(loop, true, &err) != CC_OK)
+			return;
+}
+
+static void emit_exit(struct loop *loop)
+{
+	struct cc_event event = {.type = CC_EVENT_EXIT, .exec = loop->command, .exit_code = loop->code};
+
+	cc_session_emit(loop->session, &event);
+}
+
+static void tidy_terminal(struct loop *loop)
+{
+	if (loop->master < 0 || !isatty(0))
+		return;
+	if (isatty(1))
+		cc_pty_tidy(1);
+	cc_pty_restore();
+}
+
+static void show_kept(const struct loop *loop)
+{
+	for (size_t i = 0; i < loop->shown.count; i++)
+		cc_say("%s", loop->shown.items[i]);
+	if (loop->hidden)
+		cc_say("and %zu more refusals; `ccbox events` has them all", loop->hidden);
+}
+
+static enum cc_code run_session(struct loop *loop, struct cc_err *err)
+{
+	struct cc_session_config config = {.session_id = loop->ask->session_id,
+					   .backend = loop->ask->prepared->backend,
+					   .launch = *loop->ask->launch,
+					   .sink = {loop, on_event, on_note}};
+	enum cc_code code = cc_session_launch(&config, &loop->session, err);
+
+	if (code == CC_OK)
+		code = start_command(loop, err);
+	if (code != CC_OK)
+		return code;
+	if (loop->ask->timeout)
+		loop->deadline = cc_clock_ms() + loop->ask->timeout * 1000;
+	while (!loop->over) {
+		code = turn(loop, false, err);
+		if (code != CC_OK)
+			return code;
+		check_deadline(loop);
+	}
+	return CC_OK;
+}
+
+enum cc_code cc_loop_run(const struct cc_loop_ask *ask, int *out_code, struct cc_err *err)
+{
+	struct loop loop = {.ask = ask, .master = -1, .child_ends = {-1, -1, -1}, .signals = open_signals()};
+	enum cc_code code = run_session(&loop, err);
+
+	if (loop.session) {
+		cc_session_end(loop.session);
+		if (code == CC_OK) {
+			drain(&loop);
+			loop.code = loop.timed_out ? EXIT_TIMEOUT : loop.lost ? 125 : loop.code;
+			emit_exit(&loop);
+		}
+	}
+	tidy_terminal(&loop);
+	if (code == CC_OK && loop.lost)
+		cc_say("the session ended early: %s; everything in it was ended", cc_session_error(loop.session));
+	show_kept(&loop);
+	for (int i = 0; i < 3; i++)
+		cc_stream_free(loop.streams[i]);
+	for (int i = 0; i < 3; i++)
+		cc_fd_close(&loop.child_ends[i]);
+	cc_fd_close(&loop.master);
+	cc_fd_close(&loop.signals);
+	cc_strv_done(&loop.shown);
+	cc_session_free(loop.session);
+	if (code == CC_OK)
+		*out_code = loop.code;
+	return code;
+}

@@ -1,0 +1,286 @@
+#define _GNU_SOURCE
+#include "gate/call.h"
+
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+void cc_loc_done(struct cc_loc *loc)
+{
+	cc_fd_close(&loc->parent);
+}
+
+void cc_obj_done(struct cc_obj *obj)
+{
+	cc_fd_close(&obj->fd);
+}
+
+enum cc_object cc_object_of(uint16_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return CC_OBJECT_FILE;
+	case S_IFDIR:
+		return CC_OBJECT_DIR;
+	case S_IFLNK:
+		return CC_OBJECT_SYMLINK;
+	case S_IFIFO:
+		return CC_OBJECT_FIFO;
+	case S_IFSOCK:
+		return CC_OBJECT_SOCKET;
+	default:
+		return CC_OBJECT_OTHER;
+	}
+}
+
+bool cc_on_proc(const struct cc_gate *gate, const struct cc_statx *st)
+{
+	return st->dev_major == gate->proc_major && st->dev_minor == gate->proc_minor;
+}
+
+static bool lies_below(const struct cc_gate_mount *mount, const char *path, size_t len)
+{
+	return len >= mount->len && memcmp(path, mount->path, mount->len) == 0 &&
+	       (len == mount->len || path[mount->len] == '/');
+}
+
+const struct cc_gate_mount *cc_gate_mount_of(const struct cc_gate *gate, const struct cc_statx *st, const char *path,
+					     size_t len)
+{
+	static const struct cc_gate_mount anything = {0, CC_MOUNT_RW, "", 0};
+
+	/* Longest path first. A path alone proves nothing: a descriptor of a host directory has a path too (attacks 2).
+	 */
+	for (size_t i = 0; i < gate->mount_count; i++)
+		if (gate->mounts[i].id == st->mnt_id && lies_below(&gate->mounts[i], path, len))
+			return &gate->mounts[i];
+	return gate->off & CC_OFF_MOUNTS ? &anything : NULL;
+}
+
+bool cc_alive(const struct cc_call *call)
+{
+	uint64_t id = call->notif->id;
+
+	return ioctl(call->gate->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+static void describe(const struct cc_call *call, enum cc_verb verb, struct cc_view path, struct cc_violation *out)
+{
+	*out = (struct cc_violation){
+		.verb = verb,
+		.target = path,
+		.spelled = cc_view_of(call->spelled),
+		.raw = call->name,
+		.pid = call->tid,
+	};
+}
+
+static void tell(struct cc_call *call, const struct cc_decision *decision, const struct cc_ask *ask, bool flagged)
+{
+	struct cc_violation what;
+	struct cc_buf grant;
+
+	describe(call, ask->verb, ask->path, &what);
+	cc_buf_init(&grant, 8192);
+	cc_decision_grant(decision, ask, &grant);
+	what.rule = cc_decision_id(decision);
+	what.grant = cc_buf_view(&grant);
+	if (flagged)
+		cc_report_flagged(call->gate->report, &what);
+	else
+		cc_report_violation(call->gate->report, &what);
+	cc_buf_done(&grant);
+}
+
+int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why)
+{
+	struct cc_violation what;
+
+	describe(call, verb, path, &what);
+	what.rule = rule;
+	what.grant = cc_view_of("");
+	what.raw = why;
+	cc_report_violation(call->gate->report, &what);
+	return -EACCES;
+}
+
+/* A read-only file system says so, as it would to anybody. */
+static int refusal(const struct cc_decision *decision, const char *path)
+{
+	struct statvfs fs;
+
+	if (!decision->rule && statvfs(path, &fs) == 0 && fs.f_flag & ST_RDONLY)
+		return -EROFS;
+	return -EACCES;
+}
+
+int cc_permit(struct cc_call *call, const struct cc_wish *wish, enum cc_judge *out_judge)
+{
+	struct cc_ask ask = {.verb = wish->verb, .path = wish->path, .object = wish->object, .from = wish->from};
+	struct cc_decision decision = cc_decide(call->gate->rules, &ask);
+
+	/* The positive rule comes first whatever the rules say: not in a writable mount of ours, no side effect. */
+	if (call->gate->off & CC_OFF_MOUNTS && !decision.rule)
+		return 0;
+	if (!wish->mount && decision.verdict != CC_DENY) {
+		decision = (struct cc_decision){.verdict = CC_DENY};
+	} else if (decision.verdict == CC_JUDGE && out_judge) {
+		*out_judge = decision.judge;
+		return 0;
+	} else if (decision.verdict == CC_ALLOW) {
+		if (decision.flagged)
+			tell(call, &decision, &ask, true);
+		return 0;
+	}
+	tell(call, &decision, &ask, false);
+	return refusal(&decision, wish->path.ptr);
+}
+
+/* Verbs that need the name to be there, and those that need it not to be. */
+static const struct {
+	bool needs, excludes;
+	int exists;
+} naturals[CC_VERB_COUNT] = {
+	[CC_VERB_WRITE] = {.needs = true},
+	[CC_VERB_UNLINK] = {.needs = true},
+	[CC_VERB_RMDIR] = {.needs = true},
+	[CC_VERB_RENAME_FROM] = {.needs = true},
+	[CC_VERB_MKDIR] = {.excludes = true, .exists = -EEXIST},
+	[CC_VERB_MKNOD] = {.excludes = true, .exists = -EEXIST},
+	[CC_VERB_SYMLINK] = {.excludes = true, .exists = -EEXIST},
+	[CC_VERB_LINK_TO] = {.excludes = true, .exists = -EEXIST},
+	[CC_VERB_BIND] = {.excludes = true, .exists = -EADDRINUSE},
+};
+
+/* What the kernel would have answered without any rule; 0 when it would have gone on. `mkdir -p` over existing
+ * directories and `rm -f` of what is not there are no violations. */
+static int natural(enum cc_verb verb, const struct cc_loc *loc)
+{
+	struct cc_statx st;
+	int result;
+
+	if (!naturals[verb].needs && !naturals[verb].excludes)
+		return 0;
+	result = cc_k_statx(loc->parent, loc->name, &st);
+	if (result == 0)
+		return naturals[verb].excludes ? naturals[verb].exists : 0;
+	return naturals[verb].needs || result != -ENOENT ? result : 0;
+}
+
+int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
+		  const struct cc_loc *from, enum cc_judge *out_judge)
+{
+	struct cc_wish wish = {.verb = verb, .path = {loc->path, loc->len}, .mount = loc->mount, .object = object};
+	struct cc_ask ask = {.verb = verb, .path = wish.path, .object = object};
+	struct cc_decision decision;
+	int result;
+
+	if (loc->special)
+		return 0; /* "." and "..": the kernel refuses what would change them */
+	if (from)
+		ask.from = wish.from = (struct cc_view){from->path, from->len};
+	decision = cc_decide(call->gate->rules, &ask);
+	if (loc->mount && decision.verdict == CC_ALLOW && !decision.flagged)
+		return 0;
+	if (decision.verdict == CC_DENY || !loc->mount) {
+		result = natural(verb, loc);
+		if (result < 0)
+			return result;
+	}
+	return cc_permit(call, &wish, out_judge);
+}
+
+int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *obj)
+{
+	struct cc_wish wish = {
+		.verb = verb,
+		.path = {obj->path, obj->len},
+		.mount = obj->mount,
+		.object = cc_object_of(obj->st.mode),
+	};
+
+	if (obj->unnamed && obj->mount)
+		return 0; /* it has no name that a rule could mean, and it is on a mount of ours */
+	return cc_permit(call, &wish, NULL);
+}
+
+static int read_umask(int fd)
+{
+	char text[256], *at;
+	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (got <= 0)
+		return -1;
+	text[got] = '\0';
+	at = strstr(text, "\nUmask:");
+	return at ? (int)strtol(at + 7, NULL, 8) : -1;
+}
+
+static int target_umask(struct cc_call *call)
+{
+	struct cc_gate_umask *entry = &call->worker->umasks[(unsigned)call->tid % CC_GATE_UMASKS];
+	char path[32];
+	int mask;
+
+	if (entry->tid == call->tid && entry->fd > 0) {
+		mask = read_umask(entry->fd);
+		if (mask >= 0)
+			return mask;
+	}
+	if (entry->fd > 0)
+		close(entry->fd);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)call->tid);
+	entry->fd = open(path, O_RDONLY | O_CLOEXEC);
+	entry->tid = call->tid;
+	mask = entry->fd < 0 ? -1 : read_umask(entry->fd);
+	return mask < 0 ? 077 : mask;
+}
+
+void cc_wear_umask(struct cc_call *call)
+{
+	mode_t mask = (mode_t)target_umask(call);
+
+	if (mask != call->worker->mask)
+		umask(mask);
+	call->worker->mask = mask;
+}
+
+int cc_send_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec)
+{
+	struct seccomp_notif_addfd add = {
+		.id = id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)fd,
+		.newfd_flags = cloexec ? O_CLOEXEC : 0,
+	};
+	int result = ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	int error = errno;
+
+	close(fd);
+	if (result < 0 && error != ENOENT) /* ENOENT: the caller is gone */
+		return -error;
+	return CC_CALL_SENT;
+}
+
+void cc_answer(struct cc_gate *gate, uint64_t id, int result)
+{
+	struct seccomp_notif_resp answer = {.id = id};
+
+	if (result == CC_CALL_SENT)
+		return;
+	if (result == CC_CALL_CONTINUE)
+		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (result < 0)
+		answer.error = result;
+	else
+		answer.val = result;
+	ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}

@@ -1,0 +1,171 @@
+/* call.h - one trapped call: the objects a handler works with, and the only way to a side effect.
+ *
+ * Theory of operation. A handler copies what the target points at once (resolve.h), turns it into a pinned object (a
+ * directory descriptor and one name, or a descriptor of the object), asks cc_permit, checks that the notification is
+ * still alive (cc_alive), and then acts on exactly that pinned object. Nothing after the copy reads target memory for
+ * the same decision; no error ever becomes "let the kernel go on". */
+#ifndef CC_GATE_CALL_H
+#define CC_GATE_CALL_H
+
+#include "gate/gate.h"
+#include "gate/kernel.h"
+#include "gate/report.h"
+#include "policy/decide.h"
+
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Results of a handler beside a value >= 0 or -errno. */
+enum {
+	CC_CALL_CONTINUE = 1 << 20, /* only where the floor would judge the raced call too (spec/names 7.3) */
+	CC_CALL_SENT,               /* answered already, or left to the waiter */
+	CC_CALL_EXCLUSIVE,          /* must be done again with the name space held exclusively */
+};
+
+struct cc_gate_mount {
+	uint64_t id;
+	enum cc_mount_mode mode;
+	const char *path;
+	size_t len;
+};
+
+enum { CC_GATE_UMASKS = 32, CC_GATE_SOCKETS = 256 };
+
+/* A kept descriptor of /proc/TID/status: it names the task, not the number, so it cannot go stale unseen. */
+struct cc_gate_umask {
+	pid_t tid;
+	int fd;
+};
+
+struct cc_worker {
+	struct cc_gate *gate;
+	pthread_t thread;
+	pid_t tid;
+	unsigned index;
+	mode_t mask; /* this thread's own, to save a call */
+	struct cc_gate_umask umasks[CC_GATE_UMASKS];
+};
+
+/* A socket made by a bind of this session; the descriptor pins the inode, so its number cannot be used again. */
+struct cc_gate_socket {
+	uint64_t ino;
+	uint32_t dev_major, dev_minor;
+	int fd;
+};
+
+struct cc_waiter;
+
+struct cc_gate {
+	const struct cc_rules *rules;
+	struct cc_report *report;
+	struct cc_gate_mount *mounts;
+	size_t mount_count;
+	unsigned off;
+	int listener;
+	uint32_t proc_major, proc_minor; /* procfs' device */
+	pid_t last_reserved;
+	pthread_rwlock_t names; /* shared: resolve and act; exclusive: directories move, or surroundings are judged */
+	pthread_mutex_t start_lock;
+	pthread_cond_t start;
+	struct cc_worker *workers;
+	unsigned worker_count;
+	unsigned parked; /* threads that reached their wait, with their tids known */
+	struct cc_waiter *waiter;
+	pthread_mutex_t socket_lock;
+	struct cc_gate_socket sockets[CC_GATE_SOCKETS];
+	size_t socket_count;
+};
+
+struct cc_call {
+	struct cc_gate *gate;
+	struct cc_worker *worker;
+	struct seccomp_notif *notif;
+	const char *name; /* of the system call */
+	pid_t tid;
+	bool exclusive;      /* the name space is held exclusively */
+	const char *spelled; /* the path as the program wrote it, for events */
+};
+
+/* A name in a pinned directory. */
+struct cc_loc {
+	int parent;
+	struct cc_statx at; /* of the parent */
+	const struct cc_gate_mount *mount;
+	bool slash;   /* trailing slash */
+	bool special; /* "/", "." or "..": the kernel itself refuses to make, move or remove those */
+	size_t len;
+	char name[NAME_MAX + 2];            /* with the trailing slash if there was one */
+	char path[PATH_MAX + NAME_MAX + 4]; /* canonical */
+};
+
+/* An object by descriptor (O_PATH). */
+struct cc_obj {
+	int fd;
+	struct cc_statx st;
+	const struct cc_gate_mount *mount;
+	bool unnamed; /* deleted or never linked */
+	size_t len;
+	char path[PATH_MAX]; /* canonical, or the kernel's name of an object without a path ("pipe:[1]") */
+};
+
+void cc_loc_done(struct cc_loc *loc);
+void cc_obj_done(struct cc_obj *obj);
+#define CC_AUTO_LOC __attribute__((cleanup(cc_loc_done))) struct cc_loc
+#define CC_AUTO_OBJ __attribute__((cleanup(cc_obj_done))) struct cc_obj
+
+enum cc_object cc_object_of(uint16_t mode);
+bool cc_on_proc(const struct cc_gate *gate, const struct cc_statx *st);
+const struct cc_gate_mount *cc_gate_mount_of(const struct cc_gate *gate, const struct cc_statx *st, const char *path,
+					     size_t len);
+
+/* The notification's caller still waits: tid means who it meant. Asked before every side effect. */
+bool cc_alive(const struct cc_call *call);
+
+/* The decision, with the positive object rule before it (attacks 2). 0 = go on, -errno = refused and reported.
+ * *out_judge is set when the surroundings or the content decide. */
+struct cc_wish {
+	enum cc_verb verb;
+	struct cc_view path;
+	const struct cc_gate_mount *mount;
+	enum cc_object object;
+	struct cc_view from;
+};
+int cc_permit(struct cc_call *call, const struct cc_wish *wish, enum cc_judge *out_judge);
+/* The same for a location: an answer the kernel would have given anyway (it exists, it does not exist) comes first. */
+int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
+		  const struct cc_loc *from, enum cc_judge *out_judge);
+int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *obj);
+/* A refusal that content or surroundings gave. */
+int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why);
+
+/* The thread takes on the target's umask. */
+void cc_wear_umask(struct cc_call *call);
+
+/* Puts fd into the target and answers with its number; closes fd. */
+int cc_send_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec);
+void cc_answer(struct cc_gate *gate, uint64_t id, int result);
+
+typedef int cc_handler(struct cc_call *call, const uint64_t *arg);
+#define CC_HANDLERS(X)                                                                                                 \
+	X(open)                                                                                                        \
+	X(openat)                                                                                                      \
+	X(openat2) X(creat) X(mkdir) X(mkdirat) X(mknod) X(mknodat) X(rename) X(renameat) X(renameat2) X(link)         \
+		X(linkat) X(symlink) X(symlinkat) X(unlink) X(unlinkat) X(rmdir) X(truncate) X(chmod) X(fchmod)        \
+			X(fchmodat) X(fchmodat2) X(chown) X(lchown) X(fchown) X(fchownat) X(utime) X(utimes)           \
+				X(futimesat) X(utimensat) X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr)         \
+					X(lremovexattr) X(fremovexattr) X(setxattrat) X(removexattrat) X(bind)         \
+						X(connect) X(pidfd_send_signal)
+#define CC_HANDLER_DECLARE(call_name) cc_handler cc_do_##call_name;
+CC_HANDLERS(CC_HANDLER_DECLARE)
+#undef CC_HANDLER_DECLARE
+
+/* The waiter: one thread that finishes what would block, bounded (spec/names 7.7). */
+typedef int cc_job_step(struct cc_gate *gate, void *state); /* CC_JOB_AGAIN, or a result to answer; SENT: answered */
+enum { CC_JOB_AGAIN = 1 << 24, CC_JOBS_MAX = 128 };
+/* Takes state (freed with drop) in every case; -EAGAIN when there are too many. */
+int cc_wait_for(struct cc_call *call, cc_job_step *step, void (*drop)(void *state), void *state);
+
+#endif

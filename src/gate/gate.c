@@ -1,0 +1,269 @@
+#define _GNU_SOURCE
+#include "gate/gate.h"
+
+#include "gate/call.h"
+#include "gate/wait.h"
+#include "os/fd.h"
+#include "plan/syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { STACK = 512 << 10 };
+
+static const struct {
+	const char *name;
+	cc_handler *handler;
+} handlers[] = {
+#define CC_HANDLER_ROW(call_name) {#call_name, cc_do_##call_name},
+	CC_HANDLERS(CC_HANDLER_ROW)
+#undef CC_HANDLER_ROW
+};
+
+/* By number, filled once from the plan's table: a row that is notified and has no handler stops the start. */
+static struct {
+	const char *name;
+	cc_handler *handler;
+} by_nr[CC_SYSCALL_LAST + 1];
+
+static enum cc_code bind_handlers(struct cc_err *err)
+{
+	enum cc_arch arch = cc_k_arch();
+
+	if (arch >= CC_ARCH_COUNT)
+		return cc_fail(err, CC_EUNSUPPORTED, 0, "the gate knows x86-64 and aarch64 only");
+	for (size_t i = 0; i < cc_syscall_count; i++) {
+		const struct cc_syscall *row = &cc_syscalls[i];
+
+		if ((row->form != CC_SYS_NOTIFY && row->form != CC_SYS_OPEN) || row->nr[arch] < 0)
+			continue;
+		for (size_t k = 0; k < CC_COUNT(handlers); k++)
+			if (strcmp(handlers[k].name, row->name) == 0)
+				by_nr[row->nr[arch]].handler = handlers[k].handler;
+		by_nr[row->nr[arch]].name = row->name;
+		if (!by_nr[row->nr[arch]].handler)
+			return cc_fail(err, CC_ESTATE, 0, "the filter notifies %s and the gate has no answer",
+				       row->name);
+	}
+	return CC_OK;
+}
+
+/* File systems whose "files" are the kernel: never writable through the gate, whatever a bind says (attacks 2). */
+static const long refused_fs[] = {
+	0x9fa0,     /* procfs */
+	0x62656572, /* sysfs */
+	0x6e736673, /* nsfs */
+	0x27e0eb,   /* cgroup */
+	0x63677270, /* cgroup2 */
+	0x1cd1,     /* devpts */
+	0x64626720, /* debugfs */
+	0x74726163, /* tracefs */
+	0x73636673, /* securityfs */
+	0xcafe4a11, /* bpf */
+};
+
+static enum cc_code look_up(const struct cc_mount *from, struct cc_gate_mount *to, struct cc_err *err)
+{
+	CC_AUTO_FD fd = open(from->path, O_PATH | O_CLOEXEC);
+	struct cc_statx st;
+	struct statfs fs;
+
+	if (fd < 0 || cc_k_statx(fd, "", &st) < 0 || fstatfs(fd, &fs) < 0)
+		return cc_fail(err, CC_ESYS, errno, "writable mount %s", from->path);
+	for (size_t i = 0; i < CC_COUNT(refused_fs); i++)
+		if ((long)fs.f_type == refused_fs[i])
+			return cc_fail(err, CC_EPOLICY, 0, "%s is on a file system of the kernel's own", from->path);
+	*to = (struct cc_gate_mount){st.mnt_id, from->mode, from->path, strlen(from->path)};
+	return CC_OK;
+}
+
+static enum cc_code look_up_mounts(struct cc_gate *gate, struct cc_err *err)
+{
+	const struct cc_rules *rules = gate->rules;
+
+	gate->mounts = calloc(rules->mount_count + 1, sizeof(*gate->mounts));
+	if (!gate->mounts)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	for (size_t i = 0; i < rules->mount_count; i++) {
+		enum cc_code code;
+
+		if (rules->mounts[i].mode == CC_MOUNT_RO)
+			continue;
+		code = look_up(&rules->mounts[i], &gate->mounts[gate->mount_count], err);
+		if (code != CC_OK)
+			return code;
+		gate->mount_count++;
+	}
+	return CC_OK;
+}
+
+void cc_gate_park(struct cc_gate *gate)
+{
+	pthread_mutex_lock(&gate->start_lock);
+	gate->parked++;
+	pthread_cond_broadcast(&gate->start);
+	while (gate->listener < 0)
+		pthread_cond_wait(&gate->start, &gate->start_lock);
+	pthread_mutex_unlock(&gate->start_lock);
+}
+
+static int run(struct cc_call *call)
+{
+	int nr = call->notif->data.nr;
+	cc_handler *handler = nr >= 0 && nr <= CC_SYSCALL_LAST ? by_nr[nr].handler : NULL;
+	const uint64_t *arg = (const uint64_t *)call->notif->data.args;
+	int result;
+
+	if (call->gate->off & CC_OFF_GATE)
+		return CC_CALL_CONTINUE;
+	if (!handler)
+		return -ENOSYS;
+	call->name = by_nr[nr].name;
+	pthread_rwlock_rdlock(&call->gate->names);
+	result = handler(call, arg);
+	pthread_rwlock_unlock(&call->gate->names);
+	if (result == CC_CALL_EXCLUSIVE) {
+		/* Decided afresh from a fresh copy: nothing of the first try is used. */
+		call->exclusive = true;
+		pthread_rwlock_wrlock(&call->gate->names);
+		result = handler(call, arg);
+		pthread_rwlock_unlock(&call->gate->names);
+	}
+	return result;
+}
+
+static bool receive(struct cc_gate *gate, struct seccomp_notif *notif, size_t size)
+{
+	for (;;) {
+		struct pollfd wait = {.fd = gate->listener, .events = POLLIN};
+
+		memset(notif, 0, size);
+		if (ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_RECV, notif) == 0)
+			return true;
+		if (errno != EINTR && errno != ENOENT)
+			return false;
+		if (poll(&wait, 1, 0) == 1 && wait.revents & POLLHUP)
+			return false; /* nobody has the filter any more */
+	}
+}
+
+static void *work(void *context)
+{
+	struct cc_worker *worker = context;
+	struct cc_gate *gate = worker->gate;
+	union {
+		struct seccomp_notif notif;
+		char room[512]; /* a newer kernel's may be longer */
+	} got;
+
+	/* A working directory and a umask of its own. */
+	if (unshare(CLONE_FS) < 0)
+		_exit(CC_GATE_LOST);
+	worker->tid = (pid_t)syscall(SYS_gettid);
+	worker->mask = umask(077);
+	umask(worker->mask);
+	cc_gate_park(gate);
+	while (receive(gate, &got.notif, sizeof(got))) {
+		struct cc_call call = {
+			.gate = gate,
+			.worker = worker,
+			.notif = &got.notif,
+			.tid = (pid_t)got.notif.pid,
+			.spelled = "",
+		};
+
+		cc_answer(gate, got.notif.id, run(&call));
+	}
+	return NULL;
+}
+
+static enum cc_code make_threads(struct cc_gate *gate, unsigned threads, struct cc_err *err)
+{
+	pthread_attr_t attr;
+	enum cc_code code = CC_OK;
+
+	if (threads < CC_GATE_THREADS_MIN)
+		threads = CC_GATE_THREADS_MIN;
+	if (threads > CC_GATE_THREADS_MAX)
+		threads = CC_GATE_THREADS_MAX;
+	gate->workers = calloc(threads, sizeof(*gate->workers));
+	if (!gate->workers)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	for (unsigned i = 0; i < threads && code == CC_OK; i++) {
+		struct cc_worker *worker = &gate->workers[i];
+		int error;
+
+		*worker = (struct cc_worker){.gate = gate, .index = i};
+		error = pthread_create(&worker->thread, &attr, work, worker);
+		if (error)
+			code = cc_fail(err, CC_ESYS, error, "gate thread");
+		else
+			gate->worker_count++;
+	}
+	if (code == CC_OK)
+		code = cc_waiter_start(gate, &attr, err);
+	pthread_attr_destroy(&attr);
+	/* All of them have their ids before the first process is forked. */
+	pthread_mutex_lock(&gate->start_lock);
+	while (code == CC_OK && gate->parked < gate->worker_count + 1)
+		pthread_cond_wait(&gate->start, &gate->start_lock);
+	pthread_mutex_unlock(&gate->start_lock);
+	return code;
+}
+
+enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report, unsigned threads, unsigned off,
+			  struct cc_gate **out_gate, struct cc_err *err)
+{
+	struct cc_gate *gate = calloc(1, sizeof(*gate));
+	struct cc_statx st;
+	enum cc_code code;
+	int result;
+
+	if (!gate)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	gate->rules = rules;
+	gate->report = report;
+	gate->off = off;
+	gate->listener = -1;
+	pthread_rwlock_init(&gate->names, NULL);
+	pthread_mutex_init(&gate->start_lock, NULL);
+	pthread_mutex_init(&gate->socket_lock, NULL);
+	pthread_cond_init(&gate->start, NULL);
+	result = cc_k_statx(AT_FDCWD, "/proc", &st);
+	if (result < 0)
+		return cc_fail(err, CC_ESYS, -result, "/proc");
+	gate->proc_major = st.dev_major;
+	gate->proc_minor = st.dev_minor;
+	code = bind_handlers(err);
+	if (code == CC_OK)
+		code = look_up_mounts(gate, err);
+	if (code == CC_OK)
+		code = make_threads(gate, threads, err);
+	if (code == CC_OK)
+		*out_gate = gate; /* lives as long as PID 1 */
+	return code;
+}
+
+enum cc_code cc_gate_start(struct cc_gate *gate, int listener, pid_t last_reserved, struct cc_err *err)
+{
+	if (listener < 0)
+		return cc_fail(err, CC_EINVAL, 0, "no listener");
+	cc_k_sync_wake_up(listener); /* Linux 6.6; slower without */
+	pthread_mutex_lock(&gate->start_lock);
+	gate->last_reserved = last_reserved;
+	gate->listener = listener;
+	pthread_cond_broadcast(&gate->start);
+	pthread_mutex_unlock(&gate->start_lock);
+	return CC_OK;
+}

@@ -1,0 +1,27 @@
+/* gate.h - the gate: the only way by which a sandboxed program makes, opens for writing, moves, links or removes a
+ * name, or changes metadata. It runs in PID 1, outside the Landlock domain that takes these rights from the program,
+ * and answers the filter's notifications by acting itself on objects it has pinned (spec/names; attacks A). */
+#ifndef CC_GATE_GATE_H
+#define CC_GATE_GATE_H
+
+#include "base/err.h"
+#include "gate/report.h"
+#include "policy/rules.h"
+
+#include <sys/types.h>
+
+struct cc_gate;
+
+/* Twin builds only: what an attack test must find missing. */
+enum { CC_OFF_GATE = 1, CC_OFF_FILTER = 2, CC_OFF_FLOOR = 4, CC_OFF_MOUNTS = 8 };
+
+enum { CC_GATE_THREADS_MIN = 2, CC_GATE_THREADS_MAX = 16 };
+
+/* Looks the writable mounts up and makes every thread there will ever be, parked: their ids are small and known
+ * before the filter is written (attacks 13). rules and report stay the caller's and outlive the gate. */
+CC_MUST enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report, unsigned threads,
+				  unsigned off, struct cc_gate **out_gate, struct cc_err *err);
+/* Takes the listener and lets the threads go. Every process up to last_reserved is ours. */
+CC_MUST enum cc_code cc_gate_start(struct cc_gate *gate, int listener, pid_t last_reserved, struct cc_err *err);
+
+#endif

@@ -1,0 +1,16 @@
+/* judge.h - operations that content or surroundings decide (CC_JUDGE): git's configuration, pointer files, the bare
+ * rule (attacks 4); and reads, in sessions that judge them. */
+#ifndef CC_GATE_JUDGE_H
+#define CC_GATE_JUDGE_H
+
+#include "gate/call.h"
+
+/* A name about to come into being. 0, -errno (reported), or CC_CALL_EXCLUSIVE. */
+int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, const struct cc_loc *loc);
+/* A file about to be renamed onto a judged name: read once, judged, and our own copy put on a fresh inode. The result
+ * is that of the rename. */
+int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_loc *from, const struct cc_loc *to);
+/* Whether an object may be opened for reading. */
+int cc_judge_read(struct cc_call *call, const struct cc_obj *obj);
+
+#endif

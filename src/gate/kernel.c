@@ -1,0 +1,189 @@
+#define _GNU_SOURCE
+#include "gate/kernel.h"
+
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Numbers that old headers lack are the same on both architectures from 424 on. */
+enum {
+	NR_PIDFD_OPEN = 434,
+	NR_CLOSE_RANGE = 436,
+	NR_OPENAT2 = 437,
+	NR_PIDFD_GETFD = 438,
+	NR_LANDLOCK_CREATE = 444,
+	NR_LANDLOCK_ADD = 445,
+	NR_LANDLOCK_RESTRICT = 446,
+	FILTER_NEW_LISTENER = 1 << 3,
+	FILTER_TSYNC = 1 << 0,
+	FILTER_WAIT_KILLABLE = 1 << 5,
+	STATX_WANT = 0x17ff, /* basic, birth time, mount id */
+	PIDFD_THREAD = O_EXCL,
+};
+
+static int done(long result)
+{
+	return result < 0 ? -errno : (int)result;
+}
+
+int cc_k_openat2(int dir, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve)
+{
+	struct cc_open_how how = {flags | O_CLOEXEC, mode, resolve};
+
+	return done(syscall(NR_OPENAT2, dir, path, &how, sizeof(how)));
+}
+
+int cc_k_statx(int fd, const char *name, struct cc_statx *out)
+{
+	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
+
+	_Static_assert(sizeof(*out) == 256, "the layout of struct statx");
+	return done(syscall(SYS_statx, fd, name, flags, STATX_WANT, out));
+}
+
+int cc_k_fdpath(int fd, char *out, size_t cap)
+{
+	char link[32];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, out, cap - 1);
+	if (len < 0)
+		return -errno;
+	if ((size_t)len >= cap - 1)
+		return -ENAMETOOLONG;
+	out[len] = '\0';
+	return (int)len;
+}
+
+static pid_t leader_of(pid_t tid)
+{
+	char path[48], text[512], *at;
+	CC_AUTO_FD fd = -1;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	got = read(fd, text, sizeof(text) - 1);
+	if (got <= 0)
+		return -1;
+	text[got] = '\0';
+	at = strstr(text, "\nTgid:");
+	return at ? (pid_t)strtol(at + 6, NULL, 10) : -1;
+}
+
+int cc_k_pidfd(pid_t tid)
+{
+	int fd = done(syscall(NR_PIDFD_OPEN, tid, PIDFD_THREAD));
+	pid_t leader;
+
+	if (fd >= 0)
+		return fd;
+	/* Before 6.9 only thread group leaders have one. */
+	leader = leader_of(tid);
+	return leader > 0 ? done(syscall(NR_PIDFD_OPEN, leader, 0)) : -ESRCH;
+}
+
+int cc_k_pidfd_getfd(int pidfd, int fd)
+{
+	return done(syscall(NR_PIDFD_GETFD, pidfd, fd, 0));
+}
+
+int cc_k_close_range(unsigned first)
+{
+	return done(syscall(NR_CLOSE_RANGE, first, ~0u, 0));
+}
+
+int cc_k_landlock_abi(void)
+{
+	return done(syscall(NR_LANDLOCK_CREATE, NULL, 0, 1u));
+}
+
+static enum cc_code grant(int ruleset, const struct cc_landlock_grant *what, struct cc_err *err)
+{
+	CC_AUTO_FD fd = open(what->path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr attr = {.allowed_access = what->access, .parent_fd = fd};
+
+	if (fd < 0)
+		return errno == ENOENT ? CC_OK : cc_fail(err, CC_ESYS, errno, "floor: %s", what->path);
+	if (syscall(NR_LANDLOCK_ADD, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr, 0) < 0)
+		return cc_fail(err, CC_ESYS, errno, "floor: cannot grant %s", what->path);
+	return CC_OK;
+}
+
+enum cc_code cc_k_floor(const struct cc_landlock *floor, struct cc_err *err)
+{
+	struct {
+		uint64_t fs, net, scoped;
+	} attr = {floor->handled_fs, 0, floor->scoped};
+	CC_AUTO_FD ruleset = done(syscall(NR_LANDLOCK_CREATE, &attr, floor->attr_size, 0));
+
+	if (ruleset < 0)
+		return cc_fail(err, CC_EUNSUPPORTED, -ruleset, "Landlock refuses the floor");
+	for (size_t i = 0; i < floor->grant_count; i++) {
+		enum cc_code code = grant(ruleset, &floor->grants[i], err);
+
+		if (code != CC_OK)
+			return code;
+	}
+	if (syscall(NR_LANDLOCK_RESTRICT, ruleset, 0) < 0)
+		return cc_fail(err, CC_ESYS, errno, "landlock_restrict_self");
+	return CC_OK;
+}
+
+static int install(const struct cc_bpf *program, unsigned flags)
+{
+	struct sock_fprog prog = {.len = (unsigned short)program->count, .filter = (void *)(size_t)program->insn};
+
+	_Static_assert(sizeof(struct cc_bpf_insn) == sizeof(struct sock_filter), "the layout of struct sock_filter");
+	return done(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog));
+}
+
+enum cc_code cc_k_filter(const struct cc_bpf *program, int *out_listener, struct cc_err *err)
+{
+	int fd = install(program, FILTER_NEW_LISTENER | FILTER_WAIT_KILLABLE);
+
+	if (fd == -EINVAL)
+		return cc_fail(err, CC_EUNSUPPORTED, EINVAL,
+			       "the kernel lacks seccomp WAIT_KILLABLE_RECV (Linux 5.19)");
+	if (fd < 0)
+		return cc_fail(err, CC_ESYS, -fd, "seccomp listener");
+	*out_listener = fd;
+	return CC_OK;
+}
+
+enum cc_code cc_k_filter_all(const struct cc_bpf *program, struct cc_err *err)
+{
+	int result = install(program, FILTER_TSYNC);
+
+	return result == 0 ? CC_OK : cc_fail(err, CC_ESYS, result < 0 ? -result : 0, "seccomp on PID 1");
+}
+
+bool cc_k_sync_wake_up(int listener)
+{
+	return ioctl(listener, SECCOMP_IOW(4, uint64_t), 1ul) == 0;
+}
+
+enum cc_arch cc_k_arch(void)
+{
+#if defined(__x86_64__)
+	return CC_ARCH_X86_64;
+#elif defined(__aarch64__)
+	return CC_ARCH_AARCH64;
+#else
+	return CC_ARCH_COUNT; /* the emitter refuses it */
+#endif
+}

@@ -1,0 +1,391 @@
+#define _GNU_SOURCE
+#include "gate/resolve.h"
+
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40, PAGE = 4096 };
+
+/* Some kernels lack process_vm_readv (no CROSS_MEMORY_ATTACH): /proc/TID/mem gives the same bytes. */
+static ssize_t read_by_file(pid_t tid, void *to, uint64_t from, size_t len)
+{
+	char path[32];
+	CC_AUTO_FD fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	return pread(fd, to, len, (off_t)from);
+}
+
+static ssize_t read_some(pid_t tid, void *to, uint64_t from, size_t len)
+{
+	struct iovec local = {to, len}, remote = {(void *)(size_t)from, len};
+	ssize_t got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+
+	if (got < 0 && (errno == ENOSYS || errno == EPERM))
+		got = read_by_file(tid, to, from, len);
+	return got;
+}
+
+int cc_target_read(const struct cc_call *call, void *to, uint64_t from, size_t len)
+{
+	return read_some(call->tid, to, from, len) == (ssize_t)len ? 0 : -EFAULT;
+}
+
+int cc_target_path(const struct cc_call *call, uint64_t from, char path[PATH_MAX])
+{
+	size_t len = 0;
+
+	/* Page by page: a string may end right before an unmapped page. Most end in the first read. */
+	while (len < PATH_MAX) {
+		size_t want = PAGE - (from + len) % PAGE;
+		ssize_t got;
+
+		if (want > PATH_MAX - len)
+			want = PATH_MAX - len;
+		got = read_some(call->tid, path + len, from + len, want);
+		if (got <= 0)
+			return -EFAULT;
+		if (memchr(path + len, '\0', (size_t)got))
+			return 0;
+		len += (size_t)got;
+	}
+	return -ENAMETOOLONG;
+}
+
+int cc_base(const struct cc_call *call, int dirfd, const char *path, int *out_fd)
+{
+	char link[48];
+	int fd;
+
+	if (*path == '/') {
+		*out_fd = -1;
+		return 0;
+	}
+	if (dirfd == AT_FDCWD)
+		snprintf(link, sizeof(link), "/proc/%d/cwd", (int)call->tid);
+	else if (dirfd >= 0)
+		snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)call->tid, dirfd);
+	else
+		return -EBADF;
+	fd = open(link, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT && dirfd != AT_FDCWD ? -EBADF : -errno;
+	*out_fd = fd;
+	return 0;
+}
+
+/* The walk: what the kernel's own resolution cannot do for somebody else. /proc/self means the target, and a magic
+ * link jumps, but never one of PID 1, its threads or the zygote (spec/names case 51). */
+struct walk {
+	const struct cc_call *call;
+	int at;
+	int links;
+	bool follow_last;
+	char left[2 * PATH_MAX]; /* what remains */
+};
+
+static int step_to(struct walk *walk, int fd)
+{
+	if (fd < 0)
+		return fd == -1 ? -errno : fd;
+	cc_fd_close(&walk->at);
+	walk->at = fd;
+	return 0;
+}
+
+static int is_ours(const struct walk *walk)
+{
+	char path[PATH_MAX], *end;
+	int len = cc_k_fdpath(walk->at, path, sizeof(path));
+	long pid;
+
+	if (len < 0)
+		return len;
+	if (strncmp(path, "/proc/", 6) != 0)
+		return 0;
+	pid = strtol(path + 6, &end, 10);
+	return end != path + 6 && pid > 0 && pid <= walk->call->gate->last_reserved;
+}
+
+static int proc_link(struct walk *walk, const char *name)
+{
+	struct cc_statx here;
+	int result = cc_k_statx(walk->at, "", &here);
+
+	if (result < 0)
+		return result;
+	if (here.ino == 1 && (strcmp(name, "self") == 0 || strcmp(name, "thread-self") == 0)) {
+		char pid[16];
+
+		snprintf(pid, sizeof(pid), "%d", (int)walk->call->tid);
+		return step_to(walk, openat(walk->at, pid, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	}
+	if (here.ino == 1)
+		return CC_CALL_CONTINUE; /* /proc/mounts, /proc/net: ordinary links */
+	result = is_ours(walk);
+	if (result)
+		return result < 0 ? result : -EACCES;
+	return step_to(walk, openat(walk->at, name, O_PATH | O_CLOEXEC));
+}
+
+static int text_link(struct walk *walk, int fd, const char *rest)
+{
+	char target[PATH_MAX], joined[2 * PATH_MAX];
+	ssize_t len = readlinkat(fd, "", target, sizeof(target) - 1);
+	int written;
+
+	if (len <= 0)
+		return -ENOENT;
+	target[len] = '\0';
+	written = snprintf(joined, sizeof(joined), "%s%s", target, rest);
+	if (written < 0 || (size_t)written >= sizeof(joined) - 1)
+		return -ENAMETOOLONG;
+	memcpy(walk->left, joined, (size_t)written + 1);
+	if (target[0] == '/')
+		return step_to(walk, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	return 0;
+}
+
+/* Takes one component; rest is what follows it. */
+static int take(struct walk *walk, const char *name, const char *rest)
+{
+	bool last = rest[strspn(rest, "/")] == '\0', must_dir = *rest == '/';
+	CC_AUTO_FD fd = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct cc_statx st;
+	int result;
+
+	if (fd < 0)
+		return -errno;
+	result = cc_k_statx(fd, "", &st);
+	if (result < 0)
+		return result;
+	if (S_ISLNK(st.mode) && (!last || walk->follow_last || must_dir)) {
+		if (++walk->links > LINKS_MAX)
+			return -ELOOP;
+		result = cc_on_proc(walk->call->gate, &st) ? proc_link(walk, name) : CC_CALL_CONTINUE;
+		if (result == CC_CALL_CONTINUE)
+			return text_link(walk, fd, rest);
+		if (result < 0)
+			return result;
+	} else {
+		if ((!last || must_dir) && !S_ISDIR(st.mode))
+			return -ENOTDIR;
+		step_to(walk, cc_fd_take(&fd));
+	}
+	memmove(walk->left, rest, strlen(rest) + 1);
+	return 0;
+}
+
+static int walk(const struct cc_call *call, int base, const char *path, bool follow_last)
+{
+	struct walk walk = {.call = call, .follow_last = follow_last};
+	int result = 0;
+
+	if (strlen(path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	strcpy(walk.left, path);
+	walk.at = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : fcntl(base, F_DUPFD_CLOEXEC, 0);
+	if (walk.at < 0)
+		return -errno;
+	while (result == 0) {
+		const char *at = walk.left + strspn(walk.left, "/"), *rest = at + strcspn(at, "/");
+		char name[NAME_MAX + 1];
+
+		if (!*at)
+			return walk.at;
+		if (rest - at > NAME_MAX) {
+			result = -ENAMETOOLONG;
+			break;
+		}
+		memcpy(name, at, (size_t)(rest - at));
+		name[rest - at] = '\0';
+		result = take(&walk, name, rest);
+	}
+	cc_fd_close(&walk.at);
+	return result;
+}
+
+/* The kernel first; the walk where it failed or may have used PID 1's own /proc entries. */
+static int reach(const struct cc_call *call, int base, const char *path, uint64_t flags, uint64_t resolve,
+		 struct cc_statx *out_st)
+{
+	int from = base < 0 ? AT_FDCWD : base;
+	int fd = cc_k_openat2(from, path, flags | O_PATH, 0, resolve | CC_RESOLVE_NO_MAGICLINKS);
+	int result;
+
+	if (fd >= 0) {
+		result = cc_k_statx(fd, "", out_st);
+		if (result == 0 && !cc_on_proc(call->gate, out_st))
+			return fd;
+		close(fd);
+	}
+	if (resolve)
+		return fd < 0 ? fd : -EXDEV; /* scoped resolutions do not go through procfs */
+	fd = walk(call, base, path, !(flags & O_NOFOLLOW));
+	if (fd < 0)
+		return fd;
+	result = cc_k_statx(fd, "", out_st);
+	if (result == 0 && (flags & O_DIRECTORY) && !S_ISDIR(out_st->mode))
+		result = -ENOTDIR;
+	if (result < 0) {
+		close(fd);
+		return result;
+	}
+	return fd;
+}
+
+static int split(const char *path, struct cc_loc *out, char parent[PATH_MAX])
+{
+	size_t len = strlen(path), start;
+
+	if (len == 0)
+		return -ENOENT;
+	while (len > 1 && path[len - 1] == '/') {
+		len--;
+		out->slash = true;
+	}
+	if (len == 1 && *path == '/') {
+		out->special = true;
+		strcpy(out->name, ".");
+		strcpy(parent, "/");
+		return 0;
+	}
+	for (start = len; start > 0 && path[start - 1] != '/';)
+		start--;
+	if (len - start > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(out->name, path + start, len - start);
+	out->name[len - start] = '\0';
+	out->special = strcmp(out->name, ".") == 0 || strcmp(out->name, "..") == 0;
+	memcpy(parent, path, start);
+	parent[start] = '\0';
+	return 0;
+}
+
+static int pin_parent(const struct cc_call *call, int *base, const char *parent, uint64_t resolve, struct cc_loc *out)
+{
+	int result;
+
+	if (*parent) {
+		out->parent = reach(call, *base, parent, O_DIRECTORY, resolve, &out->at);
+		return out->parent < 0 ? out->parent : 0;
+	}
+	out->parent = cc_fd_take(base);
+	result = cc_k_statx(out->parent, "", &out->at);
+	if (result < 0)
+		return result;
+	return S_ISDIR(out->at.mode) ? 0 : -ENOTDIR;
+}
+
+int cc_locate_from(const struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out)
+{
+	char parent[PATH_MAX];
+	size_t name_len;
+	int result, len;
+
+	out->parent = -1;
+	out->slash = out->special = false;
+	result = split(path, out, parent);
+	if (result == 0)
+		result = pin_parent(call, base, parent, resolve, out);
+	if (result < 0)
+		return result;
+	if (out->at.nlink == 0)
+		return -ENOENT; /* a deleted directory takes no names */
+	len = cc_k_fdpath(out->parent, out->path, PATH_MAX);
+	if (len < 0)
+		return len;
+	if (out->path[0] != '/')
+		return -EACCES;
+	out->mount = cc_gate_mount_of(call->gate, &out->at, out->path, (size_t)len);
+	if (len > 1)
+		out->path[len++] = '/';
+	name_len = strlen(out->name);
+	memcpy(out->path + len, out->name, name_len + 1);
+	out->len = (size_t)len + name_len;
+	if (out->slash)
+		strcpy(out->name + name_len, "/");
+	return 0;
+}
+
+int cc_locate(const struct cc_call *call, int dirfd, const char *path, struct cc_loc *out)
+{
+	CC_AUTO_FD base = -1;
+	int result;
+
+	out->parent = -1;
+	if (!*path)
+		return -ENOENT;
+	result = cc_base(call, dirfd, path, &base);
+	return result < 0 ? result : cc_locate_from(call, &base, path, 0, out);
+}
+
+int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out)
+{
+	static const char deleted[] = " (deleted)";
+	size_t tail = sizeof(deleted) - 1;
+	int len, result;
+
+	out->fd = fd;
+	result = cc_k_statx(fd, "", &out->st);
+	if (result < 0)
+		return result;
+	len = cc_k_fdpath(fd, out->path, sizeof(out->path));
+	if (len < 0)
+		return len;
+	out->len = (size_t)len;
+	out->unnamed = out->st.nlink == 0;
+	if (out->unnamed && out->len > tail && strcmp(out->path + out->len - tail, deleted) == 0) {
+		out->len -= tail;
+		out->path[out->len] = '\0';
+	}
+	out->mount = out->path[0] == '/' ? cc_gate_mount_of(gate, &out->st, out->path, out->len) : NULL;
+	return 0;
+}
+
+int cc_find_fd(const struct cc_call *call, int fd, struct cc_obj *out)
+{
+	int base = -1, result;
+
+	out->fd = -1;
+	result = cc_base(call, fd, "", &base);
+	return result < 0 ? result : cc_describe(call->gate, base, out);
+}
+
+int cc_find(const struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out)
+{
+	CC_AUTO_FD base = -1;
+	struct cc_statx st;
+	int fd, result;
+
+	out->fd = -1;
+	if (!*path && !(flags & CC_EMPTY_OK))
+		return -ENOENT;
+	result = cc_base(call, dirfd, path, &base);
+	if (result < 0)
+		return result;
+	if (!*path)
+		return cc_describe(call->gate, cc_fd_take(&base), out);
+	fd = reach(call, base, path, flags & CC_FOLLOW ? 0 : O_NOFOLLOW, 0, &st);
+	return fd < 0 ? fd : cc_describe(call->gate, fd, out);
+}
+
+int cc_find_at(const struct cc_call *call, const struct cc_loc *loc, unsigned flags, struct cc_obj *out)
+{
+	struct cc_statx st;
+	int fd = reach(call, loc->parent, loc->name, flags & CC_FOLLOW ? 0 : O_NOFOLLOW, 0, &st);
+
+	out->fd = -1;
+	return fd < 0 ? fd : cc_describe(call->gate, fd, out);
+}

@@ -1,0 +1,356 @@
+/* sock.c - bind, connect and signals by descriptor: calls on the target's own descriptors, which the gate duplicates,
+ * so that neither the descriptor nor the address can be another one when the kernel acts (attacks 3). */
+#define _GNU_SOURCE
+#include "gate/judge.h"
+#include "gate/resolve.h"
+
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PATH_AT = offsetof(struct sockaddr_un, sun_path), FIRST_WAIT_MS = 2 };
+
+struct address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_un local;
+		struct sockaddr_storage room;
+	} u;
+	socklen_t len;
+};
+
+static int done(long result)
+{
+	return result < 0 ? -errno : (int)result;
+}
+
+static int copy_address(const struct cc_call *call, uint64_t from, uint64_t len, struct address *out)
+{
+	memset(out, 0, sizeof(*out));
+	if ((int32_t)len < 0 || (uint32_t)len > sizeof(out->u.room))
+		return -EINVAL;
+	out->len = (socklen_t)len;
+	return len ? cc_target_read(call, &out->u, from, out->len) : 0;
+}
+
+static bool has_path(const struct address *address)
+{
+	return address->len > PATH_AT && address->u.any.sa_family == AF_UNIX && address->u.local.sun_path[0];
+}
+
+static int path_of(const struct address *address, char path[PATH_MAX])
+{
+	size_t len = address->len - PATH_AT;
+
+	if (address->len > sizeof(address->u.local))
+		return -EINVAL;
+	memcpy(path, address->u.local.sun_path, len);
+	path[len] = '\0';
+	return 0;
+}
+
+/* Our own duplicate of the target's socket. */
+static int duplicate(const struct cc_call *call, int fd, int *out_fd)
+{
+	CC_AUTO_FD pidfd = cc_k_pidfd(call->tid);
+	int result;
+
+	if (fd < 0)
+		return -EBADF;
+	if (pidfd < 0)
+		return pidfd;
+	result = cc_k_pidfd_getfd(pidfd, fd);
+	if (result < 0)
+		return result;
+	*out_fd = result;
+	return 0;
+}
+
+static void remember(struct cc_gate *gate, const struct cc_loc *loc)
+{
+	struct cc_gate_socket made = {.fd = cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0)};
+	struct cc_statx st;
+	size_t kept = 0;
+
+	if (made.fd < 0 || cc_k_statx(made.fd, "", &st) < 0 || !S_ISSOCK(st.mode)) {
+		cc_fd_close(&made.fd);
+		return;
+	}
+	made.ino = st.ino;
+	made.dev_major = st.dev_major;
+	made.dev_minor = st.dev_minor;
+	pthread_mutex_lock(&gate->socket_lock);
+	for (size_t i = 0; i < gate->socket_count; i++) {
+		struct cc_gate_socket *old = &gate->sockets[i];
+
+		if (cc_k_statx(old->fd, "", &st) < 0 || st.nlink == 0)
+			cc_fd_close(&old->fd); /* removed since */
+		else
+			gate->sockets[kept++] = *old;
+	}
+	if (kept == CC_GATE_SOCKETS)
+		cc_fd_close(&made.fd); /* too many: this one cannot be connected to */
+	else
+		gate->sockets[kept++] = made;
+	gate->socket_count = kept;
+	pthread_mutex_unlock(&gate->socket_lock);
+}
+
+static bool made_here(struct cc_gate *gate, const struct cc_obj *obj)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&gate->socket_lock);
+	for (size_t i = 0; i < gate->socket_count && !found; i++)
+		found = gate->sockets[i].ino == obj->st.ino && gate->sockets[i].dev_major == obj->st.dev_major &&
+			gate->sockets[i].dev_minor == obj->st.dev_minor;
+	pthread_mutex_unlock(&gate->socket_lock);
+	return found;
+}
+
+/* Does the spelling the program gave lead to the pinned directory for this thread too? The name space is held
+ * exclusively, so it stays that way; then getsockname can show what was asked for. */
+static bool same_for_us(int base, const char *path, const struct cc_loc *loc)
+{
+	char parent[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	struct cc_statx st;
+
+	if (base >= 0 && fchdir(base) < 0)
+		return false;
+	if (!slash)
+		return true;
+	memcpy(parent, path, (size_t)(slash - path) + 1);
+	parent[slash - path + 1] = '\0';
+	{
+		CC_AUTO_FD fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		return fd >= 0 && cc_k_statx(fd, "", &st) == 0 && st.ino == loc->at.ino && st.mnt_id == loc->at.mnt_id;
+	}
+}
+
+static int bind_named(struct cc_call *call, int sock, const char *path, struct address *address,
+		      const struct cc_loc *loc)
+{
+	CC_AUTO_FD base = -1;
+	int result = cc_base(call, AT_FDCWD, path, &base);
+
+	if (result < 0)
+		return result;
+	if (!same_for_us(base, path, loc)) {
+		int len = snprintf(address->u.local.sun_path, sizeof(address->u.local.sun_path), "/proc/self/fd/%d/%s",
+				   loc->parent, loc->name);
+
+		if (len < 0 || (size_t)len >= sizeof(address->u.local.sun_path))
+			return -ENAMETOOLONG;
+		address->len = (socklen_t)(PATH_AT + len + 1);
+	}
+	if (!cc_alive(call))
+		return -ENOENT;
+	cc_wear_umask(call);
+	result = done(bind(sock, &address->u.any, address->len));
+	if (chdir("/") < 0)
+		return -errno;
+	if (result == 0 && loc->mount && loc->mount->mode != CC_MOUNT_PRIVATE)
+		remember(call->gate, loc);
+	return result;
+}
+
+int cc_do_bind(struct cc_call *call, const uint64_t *arg)
+{
+	struct address address;
+	char path[PATH_MAX];
+	CC_AUTO_LOC loc = {.parent = -1};
+	CC_AUTO_FD sock = -1;
+	enum cc_judge judge = CC_JUDGE_NONE;
+	int result = copy_address(call, arg[1], arg[2], &address);
+
+	if (result < 0)
+		return result;
+	if (!has_path(&address))
+		return CC_CALL_CONTINUE; /* a raced path meets the floor: MAKE_SOCK */
+	if (!call->exclusive)
+		return CC_CALL_EXCLUSIVE;
+	result = path_of(&address, path);
+	call->spelled = path;
+	if (result == 0)
+		result = cc_locate(call, AT_FDCWD, path, &loc);
+	if (result == 0)
+		result = cc_permit_loc(call, CC_VERB_BIND, &loc, CC_OBJECT_SOCKET, NULL, &judge);
+	if (result == 0 && judge != CC_JUDGE_NONE)
+		result = cc_judge_name(call, judge, CC_VERB_BIND, &loc);
+	if (result == 0)
+		result = duplicate(call, (int)arg[0], &sock);
+	if (result == 0)
+		result = bind_named(call, sock, path, &address, &loc);
+	call->spelled = "";
+	return result;
+}
+
+/* connect, never blocking a gate thread: a blocking socket is switched for the moment of the call and the waiter
+ * finishes what takes longer. */
+struct connecting {
+	int sock;
+	int via; /* O_PATH of the listener's inode: the address names it by descriptor */
+	struct address address;
+	bool started; /* in progress: only its end is awaited */
+};
+
+static void connecting_drop(void *state)
+{
+	struct connecting *it = state;
+
+	cc_fd_close(&it->sock);
+	cc_fd_close(&it->via);
+	free(it);
+}
+
+static int ended(int sock, int wait_ms)
+{
+	struct pollfd wait = {.fd = sock, .events = POLLOUT};
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	if (poll(&wait, 1, wait_ms) != 1)
+		return CC_JOB_AGAIN;
+	if (getsockopt(sock, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		return -errno;
+	return -error;
+}
+
+static int connect_once(struct connecting *it, int wait_ms)
+{
+	int flags = fcntl(it->sock, F_GETFL), result;
+
+	if (it->started)
+		return ended(it->sock, wait_ms);
+	if (flags < 0)
+		return -errno;
+	if (!(flags & O_NONBLOCK))
+		fcntl(it->sock, F_SETFL, flags | O_NONBLOCK);
+	result = done(connect(it->sock, &it->address.u.any, it->address.len));
+	if (flags & O_NONBLOCK)
+		return result; /* what the program asked for */
+	fcntl(it->sock, F_SETFL, flags);
+	if (result == -EAGAIN)
+		return CC_JOB_AGAIN; /* AF_UNIX: the listener's queue is full */
+	if (result != -EINPROGRESS && result != -EALREADY)
+		return result;
+	it->started = true;
+	return ended(it->sock, wait_ms);
+}
+
+static int connect_step(struct cc_gate *gate, void *state)
+{
+	(void)gate;
+	return connect_once(state, 0);
+}
+
+/* Which listeners may be reached by path: those bound in this session, those on its private file systems, and what
+ * the rules grant. */
+static int permit_connect(struct cc_call *call, const char *path, struct connecting *it)
+{
+	CC_AUTO_OBJ obj = {.fd = -1};
+	struct cc_ask ask = {.verb = CC_VERB_CONNECT, .object = CC_OBJECT_SOCKET};
+	struct cc_decision decision;
+	int result = cc_find(call, AT_FDCWD, path, CC_FOLLOW, &obj);
+
+	if (result < 0)
+		return result;
+	if (!S_ISSOCK(obj.st.mode))
+		return -ECONNREFUSED;
+	ask.path = (struct cc_view){obj.path, obj.len};
+	decision = cc_decide(call->gate->rules, &ask);
+	if (!(obj.mount && obj.mount->mode == CC_MOUNT_PRIVATE) && !made_here(call->gate, &obj) &&
+	    !cc_strv_has(&call->gate->rules->sockets, obj.path) && !(call->gate->off & CC_OFF_MOUNTS)) {
+		cc_refuse(call, CC_VERB_CONNECT, ask.path, "socket:host", "connect");
+		return -ECONNREFUSED;
+	}
+	if (decision.verdict != CC_ALLOW && decision.rule) {
+		cc_refuse(call, CC_VERB_CONNECT, ask.path, cc_decision_id(&decision), "connect");
+		return -ECONNREFUSED;
+	}
+	it->via = cc_fd_take(&obj.fd);
+	snprintf(it->address.u.local.sun_path, sizeof(it->address.u.local.sun_path), "/proc/self/fd/%d", it->via);
+	it->address.len = (socklen_t)(PATH_AT + strlen(it->address.u.local.sun_path) + 1);
+	return 0;
+}
+
+int cc_do_connect(struct cc_call *call, const uint64_t *arg)
+{
+	struct connecting *it = calloc(1, sizeof(*it));
+	char path[PATH_MAX];
+	int result;
+
+	if (!it)
+		return -ENOMEM;
+	it->sock = it->via = -1;
+	result = copy_address(call, arg[1], arg[2], &it->address);
+	if (result == 0 && has_path(&it->address)) {
+		result = path_of(&it->address, path);
+		call->spelled = path;
+		if (result == 0)
+			result = permit_connect(call, path, it);
+		call->spelled = "";
+	}
+	if (result == 0)
+		result = duplicate(call, (int)arg[0], &it->sock);
+	if (result == 0)
+		result = cc_alive(call) ? connect_once(it, FIRST_WAIT_MS) : -ENOENT;
+	if (result == CC_JOB_AGAIN)
+		return cc_wait_for(call, connect_step, connecting_drop, it);
+	connecting_drop(it);
+	return result;
+}
+
+/* Whom a descriptor of a process means: a pidfd says so in fdinfo, a directory of /proc by its path. */
+static int pid_behind(int fd)
+{
+	char path[PATH_MAX], text[1024], *at;
+	ssize_t got;
+	int len = cc_k_fdpath(fd, path, sizeof(path));
+
+	if (len < 0)
+		return len;
+	if (strncmp(path, "/proc/", 6) == 0)
+		return atoi(path + 6);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	{
+		CC_AUTO_FD info = open(path, O_RDONLY | O_CLOEXEC);
+
+		got = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
+	}
+	if (got <= 0)
+		return -EBADF;
+	text[got] = '\0';
+	at = strstr(text, "\nPid:");
+	return at ? atoi(at + 5) : -EBADF;
+}
+
+/* The zygote is inside the Landlock domain, so the scope does not keep signals from it (attacks 13). */
+int cc_do_pidfd_send_signal(struct cc_call *call, const uint64_t *arg)
+{
+	CC_AUTO_FD fd = -1;
+	int pid, result = duplicate(call, (int)arg[0], &fd);
+
+	if (result < 0)
+		return result;
+	pid = pid_behind(fd);
+	if (pid == -EBADF)
+		return -EBADF;
+	if (pid >= 0 && pid <= call->gate->last_reserved)
+		return -EPERM;
+	if (!cc_alive(call))
+		return -ENOENT;
+	return done(syscall(SYS_pidfd_send_signal, fd, (int)arg[1], NULL, (unsigned)arg[3]));
+}

@@ -1,0 +1,165 @@
+/* exec.c - from a forked child of the zygote to the program. It runs inside floor and filter already. */
+#define _GNU_SOURCE
+#include "init/zygote.h"
+
+#include "gate/kernel.h"
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { BLOCK_MAX = 8 << 20, ERROR_AT = 3 };
+
+static _Noreturn void fail(int error, const char *what, const char *object)
+{
+	struct cc_exec_failure failure = {.error = error};
+
+	snprintf(failure.what, sizeof(failure.what), "%s%s%s", what, object ? " " : "", object ? object : "");
+	(void)!write(ERROR_AT, &failure, sizeof(failure));
+	_exit(125);
+}
+
+/* 0, 1, 2 and the error pipe at 3 (CLOEXEC); everything else is closed. */
+static void arrange(int *fds, int *out_block)
+{
+	int high[CC_EXEC_FDS];
+
+	for (int i = 0; i < CC_EXEC_FDS; i++) {
+		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
+		if (high[i] < 0)
+			_exit(125);
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(high[CC_EXEC_STDIN + i], i) < 0)
+			_exit(125);
+	if (dup3(high[CC_EXEC_ERROR], ERROR_AT, O_CLOEXEC) < 0 || dup3(high[CC_EXEC_BLOCK], 4, O_CLOEXEC) < 0)
+		_exit(125);
+	cc_k_close_range(5);
+	*out_block = 4;
+}
+
+static void fresh_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+}
+
+/* "ARGC ENVC\n", then that many NUL-terminated strings. The array has a NULL after each list. */
+static char **parse(char *text, size_t len, size_t *out_argc)
+{
+	char *at, *end = text + len;
+	unsigned long argc = strtoul(text, &at, 10), envc = *at == ' ' ? strtoul(at + 1, &at, 10) : 0;
+	char **list;
+	size_t n = 0;
+
+	if (*at != '\n' || argc == 0 || argc > 65536 || envc > 65536)
+		return NULL;
+	at++;
+	list = calloc(argc + envc + 2, sizeof(*list));
+	for (unsigned long i = 0; list && i < argc + envc; i++) {
+		char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
+
+		if (!stop)
+			return NULL;
+		if (i == argc)
+			n++; /* the NULL between */
+		list[n++] = at;
+		at = stop + 1;
+	}
+	*out_argc = argc;
+	return list;
+}
+
+static const char *path_of(char **env)
+{
+	for (; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return "/usr/local/bin:/usr/bin:/bin";
+}
+
+/* A file without "#!" is a script for the shell, as execvp has it. */
+static void try_exec(const char *path, char **argv, char **env)
+{
+	size_t argc = 0;
+	char **shell;
+
+	execve(path, argv, env);
+	if (errno != ENOEXEC)
+		return;
+	while (argv[argc])
+		argc++;
+	shell = calloc(argc + 2, sizeof(*shell));
+	if (!shell)
+		return;
+	shell[0] = (char *)(size_t) "sh";
+	shell[1] = (char *)(size_t)path;
+	memcpy(shell + 2, argv + 1, argc * sizeof(*argv));
+	execve("/bin/sh", shell, env);
+}
+
+static int search(char **argv, char **env)
+{
+	const char *at = path_of(env);
+	int best = ENOENT;
+
+	for (;;) {
+		size_t len = strcspn(at, ":");
+		char path[PATH_MAX];
+
+		if ((size_t)snprintf(path, sizeof(path), "%.*s%s%s", (int)len, at, len ? "/" : "", argv[0]) <
+		    sizeof(path)) {
+			try_exec(path, argv, env);
+			if (errno != ENOENT && errno != ENOTDIR)
+				best = errno;
+			if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+				return best;
+		}
+		if (!at[len])
+			return best;
+		at += len + 1;
+	}
+}
+
+_Noreturn void cc_exec_become(const struct cc_exec_request *request, int *fds)
+{
+	struct cc_buf text;
+	struct cc_err err;
+	size_t argc = 0;
+	char **argv;
+	int block;
+
+	arrange(fds, &block);
+	fresh_signals();
+	if (setsid() < 0)
+		fail(errno, "setsid", NULL);
+	if (request->pty && ioctl(0, TIOCSCTTY, 0) < 0)
+		fail(errno, "the terminal", NULL);
+	cc_buf_init(&text, BLOCK_MAX);
+	if (cc_fd_read_all(block, &text, &err) != CC_OK || !text.data)
+		fail(err.sys ? err.sys : E2BIG, "the argument block", NULL);
+	argv = parse(text.data, text.len, &argc);
+	if (!argv || !argv[0])
+		fail(EINVAL, "the argument block", NULL);
+	if (chdir(request->cwd) < 0)
+		fail(errno, "cannot enter", request->cwd);
+	if (!argv[0][0])
+		fail(ENOENT, "an empty command", NULL);
+	if (!strchr(argv[0], '/'))
+		fail(search(argv, argv + argc + 1), "cannot run", argv[0]);
+	try_exec(argv[0], argv, argv + argc + 1);
+	fail(errno, "cannot run", argv[0]);
+}

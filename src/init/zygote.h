@@ -1,0 +1,36 @@
+/* zygote.h - PID 2 in spirit: it enters the floor and the filter once and forks every exec, so that all of them share
+ * one Landlock domain and one listener (attacks 12). */
+#ifndef CC_INIT_ZYGOTE_H
+#define CC_INIT_ZYGOTE_H
+
+#include "init/setup.h"
+
+#include <limits.h>
+
+struct cc_exec_request {
+	uint32_t magic;
+	bool pty;
+	bool stdio; /* three descriptors follow the argument block */
+	char cwd[PATH_MAX];
+};
+/* Descriptors beside it: argument block, stdin, stdout, stderr, error pipe. */
+enum { CC_EXEC_MAGIC = 0x63636578, CC_EXEC_FDS = 5, CC_EXEC_BLOCK = 0, CC_EXEC_STDIN = 1, CC_EXEC_ERROR = 4 };
+
+/* What a child that could not start writes into the error pipe. */
+struct cc_exec_failure {
+	int error;
+	char what[200];
+};
+
+enum { CC_ZYGOTE_LOST = 125 };
+
+/* Forks the zygote, starts the gate on its listener and tests the floor. */
+CC_MUST enum cc_code cc_zygote_start(struct cc_init *init, struct cc_err *err);
+/* Has one process forked; *out_pid. The descriptors stay the caller's. */
+CC_MUST enum cc_code cc_zygote_exec(struct cc_init *init, const struct cc_exec_request *request, const int *fds,
+				    pid_t *out_pid, struct cc_err *err);
+
+/* In the child: becomes the program, or says why not and exits. */
+_Noreturn void cc_exec_become(const struct cc_exec_request *request, int *fds);
+
+#endif

@@ -1,0 +1,49 @@
+/* proc.h - children: started without a shell, with exactly the descriptors named, reported by pidfd, ended for sure. */
+#ifndef CC_OS_PROC_H
+#define CC_OS_PROC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/view.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { CC_SPAWN_FDS = 80 };
+
+struct cc_spawn {
+	char *const *argv; /* argv[0] is a path; no PATH search */
+	char *const *envp; /* NULL: empty environment */
+	const char *cwd;   /* NULL: unchanged */
+	int stdio[3];      /* descriptors for 0, 1, 2; -1 = /dev/null */
+	/* descriptors the child keeps, under the same numbers (each must be above 2) */
+	int keep[CC_SPAWN_FDS];
+	size_t keep_count;
+	bool new_session; /* setsid: no controlling terminal, no signals from the person's keyboard */
+	bool controlling; /* with new_session: stdio[0] becomes the controlling terminal */
+	bool die_with_parent;
+};
+
+struct cc_child {
+	pid_t pid;
+	int pidfd;
+};
+
+/* Starts the program; an exec failure is reported here (CC_ENOTFOUND or CC_ESYS with its errno). */
+CC_MUST enum cc_code cc_proc_spawn(const struct cc_spawn *how, struct cc_child *out_child, struct cc_err *err);
+/* Reaps; returns false when timeout_ms passed first (negative: no limit). *out_status is a wait status. */
+bool cc_proc_wait(struct cc_child *child, int timeout_ms, int *out_status);
+/* SIGKILL, reap, close. Safe on a child that is already gone or was never started (pid <= 0). */
+void cc_proc_end(struct cc_child *child);
+void cc_proc_signal(const struct cc_child *child, int signal);
+/* Shell convention: exit code, or 128 + signal. */
+int cc_proc_exit_code(int wait_status);
+/* Runs a program to its end, standard output into out. CC_ETIMEOUT kills it. */
+CC_MUST enum cc_code cc_proc_capture(char *const *argv, char *const *envp, const char *cwd, int timeout_ms,
+				     struct cc_buf *out, int *out_status, struct cc_err *err);
+/* The absolute path of name in the PATH-like list dirs (colon separated), executable by us. */
+CC_MUST enum cc_code cc_proc_which(const char *name, const char *dirs, char *out, size_t cap, struct cc_err *err);
+/* Where this executable lies (directory). */
+CC_MUST enum cc_code cc_proc_self_dir(char *out, size_t cap, struct cc_err *err);
+
+#endif

@@ -1,0 +1,25 @@
+#include "plan/facts.h"
+
+#include <stdlib.h>
+
+static void paths_done(struct cc_fact_path *paths, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(paths[i].path);
+		free(paths[i].target);
+	}
+	free(paths);
+}
+
+void cc_facts_done(struct cc_facts *facts)
+{
+	free(facts->home);
+	free(facts->user);
+	free(facts->init_path);
+	free(facts->connect_path);
+	paths_done(facts->system, facts->system_count);
+	paths_done(facts->home_dirs, facts->home_count);
+	cc_strv_done(&facts->env);
+	cc_strv_done(&facts->git_safe);
+	*facts = (struct cc_facts){0};
+}

@@ -1,0 +1,323 @@
+/* Order matters: bubblewrap mounts in the order of its arguments, so a parent always comes before what lies in it and
+ * the root is made read-only last. Nothing here depends on how many files the tree has. */
+#include "plan/linux.h"
+
+#include "plan/env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fixed beginnings: namespaces and the four capabilities that cc-init gives up before the first exec. */
+static const char *const namespaces[] = {
+	"--unshare-user", "--unshare-pid",
+	"--unshare-net",  "--unshare-ipc",
+	"--unshare-uts",  "--unshare-cgroup-try",
+	"--as-pid-1",     "--die-with-parent",
+	"--cap-drop",     "ALL",
+	"--cap-add",      "CAP_SYS_ADMIN",    /* devpts, /proc read-only */
+	"--cap-add",      "CAP_NET_ADMIN",    /* the transparent redirect of the session's own network */
+	"--cap-add",      "CAP_SYS_RESOURCE", /* lower the user limits of its own namespace */
+	"--cap-add",      "CAP_SYS_PTRACE",   /* read non-dumpable targets: the only one that stays, in init alone */
+};
+
+static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+
+static const char *const links[][2] = {
+	{"pts/ptmx", "/dev/ptmx"},          {"/proc/self/fd", "/dev/fd"},       {"/proc/self/fd/0", "/dev/stdin"},
+	{"/proc/self/fd/1", "/dev/stdout"}, {"/proc/self/fd/2", "/dev/stderr"},
+};
+
+struct maker {
+	struct cc_linux_plan *plan;
+	struct cc_err *err;
+	enum cc_code code; /* the first failure; later pushes do nothing */
+};
+
+static void push(struct maker *m, const char *text)
+{
+	if (m->code == CC_OK)
+		m->code = cc_strv_push(&m->plan->bwrap, text, m->err);
+}
+
+static void push2(struct maker *m, const char *option, const char *value)
+{
+	push(m, option);
+	push(m, value);
+}
+
+static void push3(struct maker *m, const char *option, const char *source, const char *dest)
+{
+	push(m, option);
+	push(m, source);
+	push(m, dest);
+}
+
+static void push_tmpfs(struct maker *m, uint64_t size, const char *mode, const char *path)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
+	push2(m, "--perms", mode);
+	push2(m, "--size", text);
+	push2(m, "--tmpfs", path);
+}
+
+static void plan_paths(struct maker *m, const struct cc_fact_path *paths, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (paths[i].kind == CC_PATH_LINK)
+			push3(m, "--symlink", paths[i].target, paths[i].path);
+		else if (paths[i].kind != CC_PATH_ABSENT)
+			push3(m, "--ro-bind", paths[i].path, paths[i].path);
+	}
+}
+
+static void plan_dev(struct maker *m)
+{
+	char path[64];
+
+	push_tmpfs(m, 1 << 20, "0755", "/dev");
+	for (size_t i = 0; i < CC_COUNT(devices); i++) {
+		snprintf(path, sizeof(path), "/dev/%s", devices[i]);
+		push3(m, "--dev-bind", path, path);
+	}
+	for (size_t i = 0; i < CC_COUNT(links); i++)
+		push3(m, "--symlink", links[i][0], links[i][1]);
+	push2(m, "--dir", "/dev/pts");
+}
+
+static bool inside(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/' || len == 1);
+}
+
+static bool has_bind_over(const struct cc_rules *rules, const char *path)
+{
+	for (size_t i = 0; i < rules->mount_count; i++)
+		if (rules->mounts[i].mode != CC_MOUNT_PRIVATE && inside(path, rules->mounts[i].path))
+			return true;
+	return false;
+}
+
+/* Parents first: shorter paths first is enough, since a parent is always shorter than what lies in it. */
+static int by_length(const void *left, const void *right)
+{
+	const struct cc_mount *a = *(const struct cc_mount *const *)left;
+	const struct cc_mount *b = *(const struct cc_mount *const *)right;
+	size_t la = strlen(a->path);
+	size_t lb = strlen(b->path);
+
+	return la != lb ? (la < lb ? -1 : 1) : strcmp(a->path, b->path);
+}
+
+static void plan_mount(struct maker *m, const struct cc_mount *mount, const struct cc_facts *facts)
+{
+	/* Sized, so that a session cannot take the machine's memory by filling its temporary files. */
+	uint64_t share = facts->memory / 4;
+
+	switch (mount->mode) {
+	case CC_MOUNT_PRIVATE:
+		push_tmpfs(m, strcmp(mount->path, "/dev/shm") == 0 ? share / 2 : share,
+			   strcmp(mount->path, "/dev/shm") == 0 ? "1777" : "0700", mount->path);
+		break;
+	case CC_MOUNT_RO:
+		push3(m, "--ro-bind", mount->path, mount->path);
+		break;
+	case CC_MOUNT_RW:
+	case CC_MOUNT_STATE:
+		push3(m, "--bind", mount->path, mount->path);
+		break;
+	}
+}
+
+static void plan_mounts(struct maker *m, const struct cc_rules *rules, const struct cc_facts *facts)
+{
+	const struct cc_mount **sorted = calloc(rules->mount_count + 1, sizeof(*sorted));
+	bool home_done = false;
+
+	if (!sorted) {
+		m->code = cc_fail(m->err, CC_ELIMIT, 0, "out of memory");
+		return;
+	}
+	for (size_t i = 0; i < rules->mount_count; i++)
+		sorted[i] = &rules->mounts[i];
+	qsort(sorted, rules->mount_count, sizeof(*sorted), by_length);
+	for (size_t i = 0; i < rules->mount_count; i++) {
+		plan_mount(m, sorted[i], facts);
+		/* Toolchains lie below the private HOME and below nothing longer. */
+		if (!home_done && sorted[i]->mode == CC_MOUNT_PRIVATE && strcmp(sorted[i]->path, facts->home) == 0) {
+			for (size_t k = 0; k < facts->home_count; k++)
+				if (!has_bind_over(rules, facts->home_dirs[k].path))
+					plan_paths(m, &facts->home_dirs[k], 1);
+			home_done = true;
+		}
+	}
+	free(sorted);
+}
+
+static void plan_files(struct maker *m, const struct cc_rules *rules)
+{
+	char text[64];
+
+	for (size_t i = 0; i < m->plan->file_count; i++) {
+		const struct cc_plan_file *file = &m->plan->files[i];
+
+		if (has_bind_over(rules, file->dest))
+			continue; /* HOME itself is a bind: nothing is ever laid into the person's own files */
+		snprintf(text, sizeof(text), "%04o", file->mode);
+		push2(m, "--perms", text);
+		snprintf(text, sizeof(text), "@file:%zu", i);
+		push3(m, "--file", text, file->dest);
+	}
+}
+
+enum cc_code cc_linux_plan_add_file(struct cc_linux_plan *plan, const struct cc_plan_file *file, struct cc_err *err)
+{
+	struct cc_plan_file *files = realloc(plan->files, (plan->file_count + 1) * sizeof(*files));
+	struct cc_plan_file copy = {.mode = file->mode};
+
+	if (!files)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	plan->files = files;
+	copy.dest = cc_str_copy(file->dest);
+	copy.source = cc_str_copy(file->source);
+	copy.content = cc_str_copy(file->content);
+	plan->files[plan->file_count++] = copy;
+	if (!copy.dest || (file->source && !copy.source) || (file->content && !copy.content))
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	return CC_OK;
+}
+
+/* The person's git identity without their ~/.gitconfig: only settings that execute nothing. */
+static enum cc_code plan_git(struct cc_linux_plan *plan, const struct cc_facts *facts, struct cc_err *err)
+{
+	struct cc_buf text;
+	struct cc_plan_file file = {.mode = 0644};
+	char dest[4096];
+	enum cc_code code;
+
+	cc_buf_init(&text, 1 << 20);
+	for (size_t i = 0; i < facts->git_safe.count; i++)
+		cc_buf_addf(&text, "%s\n", facts->git_safe.items[i]);
+	snprintf(dest, sizeof(dest), "%s/.gitconfig", facts->home);
+	file.dest = dest;
+	file.content = text.data;
+	code = cc_buf_check(&text, "the git settings", err);
+	if (code == CC_OK && text.len)
+		code = cc_linux_plan_add_file(plan, &file, err);
+	cc_buf_done(&text);
+	return code;
+}
+
+static void plan_init(struct maker *m, const struct cc_facts *facts)
+{
+	push3(m, "--ro-bind", facts->init_path, "/run/ccbox/cc-init");
+	if (facts->connect_path)
+		push3(m, "--ro-bind", facts->connect_path, "/run/ccbox/cc-connect");
+	push2(m, "--remount-ro", "/");
+	push2(m, "--chdir", "/");
+}
+
+static bool system_has(const struct cc_facts *facts, const char *path)
+{
+	for (size_t i = 0; i < facts->system_count; i++)
+		if (strcmp(facts->system[i].path, path) == 0)
+			return facts->system[i].kind != CC_PATH_ABSENT;
+	return false;
+}
+
+enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_facts *facts,
+				const struct cc_linux_ask *ask, struct cc_linux_plan *out_plan, struct cc_err *err)
+{
+	struct cc_linux_plan plan = {0};
+	struct maker m = {.plan = &plan, .err = err, .code = CC_OK};
+
+	if (!system_has(facts, "/usr"))
+		return cc_fail(err, CC_EUNSUPPORTED, 0, "this host has no /usr");
+	if (!facts->init_path)
+		return cc_fail(err, CC_ENOTFOUND, 0,
+			       "the helper cc-init is not installed beside ccbox; run `make build`, or reinstall");
+	for (size_t i = 0; i < CC_COUNT(namespaces); i++)
+		push(&m, namespaces[i]);
+	plan_paths(&m, facts->system, facts->system_count);
+	push2(&m, "--proc", "/proc");
+	plan_dev(&m);
+	push3(&m, "--symlink", "../tmp", "/var/tmp");
+	plan_mounts(&m, rules, facts);
+	if (m.code == CC_OK)
+		m.code = plan_git(&plan, facts, err);
+	for (size_t i = 0; m.code == CC_OK && i < ask->file_count; i++)
+		m.code = cc_linux_plan_add_file(&plan, &ask->files[i], err);
+	plan_files(&m, rules);
+	plan_init(&m, facts);
+	if (m.code == CC_OK)
+		m.code = cc_strv_push(&plan.command, "/run/ccbox/cc-init", err);
+	if (m.code == CC_OK)
+		m.code = cc_plan_env(rules, facts, ask, &plan, err);
+	if (m.code != CC_OK) {
+		cc_linux_plan_done(&plan);
+		return m.code;
+	}
+	*out_plan = plan;
+	return CC_OK;
+}
+
+void cc_linux_plan_done(struct cc_linux_plan *plan)
+{
+	cc_strv_done(&plan->bwrap);
+	cc_strv_done(&plan->command);
+	cc_strv_done(&plan->env);
+	cc_strv_done(&plan->dropped);
+	cc_strv_done(&plan->notes);
+	for (size_t i = 0; i < plan->file_count; i++) {
+		free(plan->files[i].dest);
+		free(plan->files[i].source);
+		free(plan->files[i].content);
+	}
+	free(plan->files);
+	*plan = (struct cc_linux_plan){0};
+}
+
+/* Secrets may stand in variables that the person passes on: print names of those, values only of our own. */
+static void print_env(const struct cc_linux_plan *plan, struct cc_buf *out)
+{
+	for (size_t i = 0; i < plan->env.count; i++) {
+		const char *item = plan->env.items[i];
+		const char *equals = strchr(item, '=');
+		int name = (int)(equals ? (size_t)(equals - item) : strlen(item));
+
+		if (equals && cc_plan_env_is_secret(item, (size_t)name))
+			cc_buf_addf(out, "  %.*s=(value not shown)\n", name, item);
+		else
+			cc_buf_addf(out, "  %s\n", item);
+	}
+}
+
+void cc_linux_plan_print(const struct cc_linux_plan *plan, struct cc_buf *out)
+{
+	cc_buf_adds(out, "bwrap\n");
+	for (size_t i = 0; i < plan->bwrap.count; i++) {
+		const char *item = plan->bwrap.items[i];
+
+		/* one option a line, its values beside it */
+		cc_buf_addf(out, "%s%s", strncmp(item, "--", 2) == 0 ? (i ? "\n  " : "  ") : " ", item);
+	}
+	cc_buf_adds(out, "\n  --");
+	for (size_t i = 0; i < plan->command.count; i++)
+		cc_buf_addf(out, " %s", plan->command.items[i]);
+	cc_buf_adds(out, " CONTROL\nfiles (on the private HOME only)\n");
+	for (size_t i = 0; i < plan->file_count; i++)
+		cc_buf_addf(out, "  %04o %s%s%s\n", plan->files[i].mode, plan->files[i].dest,
+			    plan->files[i].source ? " from " : "", plan->files[i].source ? plan->files[i].source : "");
+	cc_buf_adds(out, "environment\n");
+	print_env(plan, out);
+	cc_buf_adds(out, "not passed on\n ");
+	for (size_t i = 0; i < plan->dropped.count; i++)
+		cc_buf_addf(out, " %s", plan->dropped.items[i]);
+	cc_buf_adds(out, "\nnotes\n");
+	for (size_t i = 0; i < plan->notes.count; i++)
+		cc_buf_addf(out, "  %s\n", plan->notes.items[i]);
+}

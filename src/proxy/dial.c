@@ -1,0 +1,475 @@
+#include "proxy/dial.h"
+
+#include "os/fd.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+enum { ENTRIES_MAX = 256, LISTENERS_MAX = 8 };
+
+enum entry_state { ENTRY_QUEUED = 0, ENTRY_ASKED, ENTRY_KNOWN };
+
+/* A name and what the resolver said; asked once however many wait for it. */
+struct entry {
+	struct entry *next;
+	char name[256];
+	uint64_t id;
+	enum entry_state state;
+	enum cc_lookup_outcome outcome;
+	struct cc_addrs addrs;
+	int64_t expires;
+	unsigned waiters;
+};
+
+struct attempt {
+	struct cc_watch watch;
+	struct cc_dial *dial;
+	int fd; /* -1: not under way */
+	int64_t deadline;
+};
+
+struct cc_dial {
+	struct cc_dialer *dialer;
+	struct cc_dial *prev, *next;
+	struct cc_host host;
+	uint16_t port;
+	struct entry *entry; /* while the name is looked up */
+	struct cc_addrs addrs;
+	struct attempt attempts[CC_ADDRS_MAX];
+	size_t started; /* attempts begun */
+	size_t open;    /* attempts under way */
+	int64_t stagger;
+	int64_t deadline;
+	int last_error;
+	bool finished; /* result is ready to be told */
+	struct cc_dial_result result;
+	cc_dial_done_fn *done;
+	void *context;
+};
+
+struct cc_dialer {
+	struct cc_watch watch; /* answers of the lookup threads */
+	struct cc_loop *loop;
+	struct cc_lookups *lookups;
+	const struct cc_net_rules *rules;
+	int listeners[LISTENERS_MAX];
+	size_t listener_count;
+	struct entry *entries;
+	size_t entry_count;
+	unsigned asked;
+	uint64_t next_id;
+	struct cc_dial *dials;
+	struct cc_dial *dead;
+	int64_t due;
+	int64_t now;
+};
+
+static void want_tick(struct cc_dialer *dialer, int64_t when)
+{
+	if (when < dialer->due)
+		dialer->due = when;
+}
+
+static void finish(struct cc_dial *dial, enum cc_dial_outcome outcome, int sys)
+{
+	dial->finished = true;
+	dial->result.outcome = outcome;
+	dial->result.sys = sys;
+	want_tick(dial->dialer, 0);
+}
+
+static void close_attempts(struct cc_dial *dial)
+{
+	for (size_t i = 0; i < dial->started; i++)
+		cc_fd_close(&dial->attempts[i].fd);
+	dial->open = 0;
+}
+
+static void connected(struct cc_dial *dial, struct attempt *attempt)
+{
+	dial->result.fd = cc_fd_take(&attempt->fd);
+	dial->result.addr = dial->addrs.list[attempt - dial->attempts];
+	close_attempts(dial);
+	finish(dial, CC_DIAL_CONNECTED, 0);
+}
+
+static void begin_next(struct cc_dial *dial);
+
+static void attempt_failed(struct cc_dial *dial, struct attempt *attempt, int error)
+{
+	cc_fd_close(&attempt->fd);
+	dial->open--;
+	dial->last_error = error;
+	if (dial->started < dial->addrs.count)
+		begin_next(dial);
+	else if (dial->open == 0)
+		finish(dial, error == ETIMEDOUT ? CC_DIAL_TIMEOUT : CC_DIAL_FAILED, error);
+}
+
+static void attempt_ready(struct cc_watch *watch, unsigned events)
+{
+	struct attempt *attempt = (struct attempt *)watch;
+	int error;
+
+	if (attempt->fd < 0 || attempt->dial->finished || !(events & (CC_LOOP_WRITE | CC_LOOP_ERROR)))
+		return;
+	error = cc_net_socket_error(attempt->fd);
+	if (error)
+		attempt_failed(attempt->dial, attempt, error);
+	else
+		connected(attempt->dial, attempt);
+}
+
+static void begin_next(struct cc_dial *dial)
+{
+	struct cc_dialer *dialer = dial->dialer;
+
+	while (dial->started < dial->addrs.count) {
+		struct attempt *attempt = &dial->attempts[dial->started];
+		struct cc_err err = {0};
+		bool pending;
+
+		*attempt = (struct attempt){.watch = {attempt_ready}, .dial = dial, .fd = -1};
+		dial->started++;
+		if (cc_net_connect(&dial->addrs.list[dial->started - 1], dial->port, &attempt->fd, &pending, &err) !=
+			    CC_OK ||
+		    cc_loop_add(dialer->loop, attempt->fd, CC_LOOP_READ | CC_LOOP_WRITE, &attempt->watch, &err) !=
+			    CC_OK) {
+			cc_fd_close(&attempt->fd);
+			dial->last_error = err.sys;
+			continue;
+		}
+		dial->open++;
+		attempt->deadline = dialer->now + CC_DIAL_ADDRESS_MS;
+		dial->stagger = dialer->now + CC_DIAL_STAGGER_MS;
+		want_tick(dialer, dial->started < dial->addrs.count ? dial->stagger : attempt->deadline);
+		return;
+	}
+	if (dial->open == 0)
+		finish(dial, CC_DIAL_FAILED, dial->last_error);
+}
+
+static bool is_own(void *context, const struct cc_addr *addr, uint16_t port, bool consented)
+{
+	const struct cc_dialer *dialer = context;
+
+	for (size_t i = 0; i < dialer->listener_count; i++)
+		if (cc_net_is_listener(dialer->listeners[i], addr, port))
+			return true;
+	return !consented && cc_net_is_own(addr);
+}
+
+/* The addresses are there: judge, then dial. The rules may have changed while the resolver worked. */
+static void resolved(struct cc_dial *dial, const struct cc_addrs *found)
+{
+	struct cc_net_decision name = cc_net_decide(dial->dialer->rules, &dial->host, dial->port);
+
+	if (!name.allowed) {
+		dial->result.decision = name;
+		finish(dial, CC_DIAL_REFUSED, 0);
+		return;
+	}
+	cc_dial_select(dial->dialer->rules, &dial->host, dial->port, found, is_own, dial->dialer, &dial->addrs,
+		       &dial->result);
+	if (dial->addrs.count == 0)
+		finish(dial, CC_DIAL_REFUSED, 0);
+	else
+		begin_next(dial);
+}
+
+static const enum cc_dial_outcome lookup_outcomes[] = {
+	[CC_LOOKUP_FAILED] = CC_DIAL_NO_ANSWER,
+	[CC_LOOKUP_OK] = CC_DIAL_CONNECTED,
+	[CC_LOOKUP_NONE] = CC_DIAL_NO_NAME,
+	[CC_LOOKUP_AGAIN] = CC_DIAL_NO_ANSWER,
+};
+
+static void use_entry(struct cc_dial *dial, const struct entry *entry)
+{
+	dial->entry = NULL;
+	if (entry->outcome == CC_LOOKUP_OK)
+		resolved(dial, &entry->addrs);
+	else
+		finish(dial, lookup_outcomes[entry->outcome], 0);
+}
+
+/* Asks for queued names as long as the quota allows. */
+static void ask_more(struct cc_dialer *dialer)
+{
+	for (struct entry *entry = dialer->entries; entry && dialer->asked < CC_DIAL_LOOKUPS_MAX; entry = entry->next) {
+		if (entry->state != ENTRY_QUEUED)
+			continue;
+		if (cc_lookups_ask(dialer->lookups, entry->id, entry->name, NULL) != CC_OK)
+			return;
+		entry->state = ENTRY_ASKED;
+		dialer->asked++;
+	}
+}
+
+static void answered(struct cc_dialer *dialer, const struct cc_lookup_answer *answer)
+{
+	struct entry *entry = dialer->entries;
+
+	dialer->asked--;
+	while (entry && entry->id != answer->id)
+		entry = entry->next;
+	if (!entry)
+		return;
+	entry->state = ENTRY_KNOWN;
+	entry->outcome = answer->outcome;
+	entry->addrs = answer->addrs;
+	entry->expires = dialer->now + (answer->outcome == CC_LOOKUP_OK ? CC_DIAL_CACHE_MS : CC_DIAL_CACHE_FAILED_MS);
+	entry->waiters = 0;
+	for (struct cc_dial *dial = dialer->dials; dial; dial = dial->next)
+		if (dial->entry == entry)
+			use_entry(dial, entry);
+}
+
+static void lookups_ready(struct cc_watch *watch, unsigned events)
+{
+	struct cc_dialer *dialer = (struct cc_dialer *)watch;
+	struct cc_lookup_answer answer;
+
+	(void)events;
+	while (cc_lookups_take_answer(dialer->lookups, &answer))
+		answered(dialer, &answer);
+	ask_more(dialer);
+}
+
+/* Drops what is known and over, or, when full, whatever expires first. Names under way stay. */
+static void forget(struct cc_dialer *dialer)
+{
+	struct entry **oldest = NULL;
+
+	for (struct entry **at = &dialer->entries; *at;) {
+		struct entry *entry = *at;
+
+		if (entry->state == ENTRY_KNOWN && entry->expires <= dialer->now) {
+			*at = entry->next;
+			free(entry);
+			dialer->entry_count--;
+			continue;
+		}
+		if (entry->state == ENTRY_KNOWN && (!oldest || entry->expires < (*oldest)->expires))
+			oldest = at;
+		at = &entry->next;
+	}
+	if (dialer->entry_count >= ENTRIES_MAX && oldest) {
+		struct entry *entry = *oldest;
+
+		*oldest = entry->next;
+		free(entry);
+		dialer->entry_count--;
+	}
+}
+
+static struct entry *find_entry(struct cc_dialer *dialer, const char *name)
+{
+	struct entry *entry;
+
+	for (entry = dialer->entries; entry; entry = entry->next)
+		if (strcmp(entry->name, name) == 0 && (entry->state != ENTRY_KNOWN || entry->expires > dialer->now))
+			return entry;
+	forget(dialer);
+	if (dialer->entry_count >= ENTRIES_MAX)
+		return NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return NULL;
+	memcpy(entry->name, name, strlen(name) + 1);
+	entry->id = ++dialer->next_id;
+	entry->next = dialer->entries;
+	dialer->entries = entry;
+	dialer->entry_count++;
+	return entry;
+}
+
+static void look_up(struct cc_dial *dial)
+{
+	struct cc_dialer *dialer = dial->dialer;
+	struct entry *entry = find_entry(dialer, dial->host.text);
+
+	if (!entry) {
+		finish(dial, CC_DIAL_LIMIT, 0);
+		return;
+	}
+	if (entry->state == ENTRY_KNOWN) {
+		use_entry(dial, entry);
+		return;
+	}
+	dial->entry = entry;
+	entry->waiters++;
+	ask_more(dialer);
+}
+
+static void add_written(const struct cc_static_host *given, struct cc_addrs *out)
+{
+	for (size_t i = 0; i < given->addresses.count && out->count < CC_ADDRS_MAX; i++) {
+		struct cc_host literal;
+		struct cc_addr *addr = &out->list[out->count];
+
+		if (cc_host_parse(cc_view_of(given->addresses.items[i]), CC_HOST_SOCKS, &literal, NULL) != CC_OK)
+			continue;
+		addr->len = literal.kind == CC_HOST_V4 ? 4 : 16;
+		memcpy(addr->bytes, literal.addr, sizeof(addr->bytes));
+		out->count++;
+	}
+}
+
+struct cc_dial *cc_dial_start(struct cc_dialer *dialer, const struct cc_host *host, uint16_t port, int64_t now,
+			      cc_dial_done_fn *done, void *context)
+{
+	struct cc_dial *dial = calloc(1, sizeof(*dial));
+	const struct cc_static_host *given = cc_net_static(dialer->rules, host);
+	struct cc_addrs written = {0};
+
+	if (!dial)
+		return NULL;
+	*dial = (struct cc_dial){.dialer = dialer, .host = *host, .port = port, .done = done, .context = context};
+	dial->result.fd = -1;
+	dialer->now = now;
+	dial->deadline = now + CC_DIAL_TOTAL_MS;
+	want_tick(dialer, dial->deadline);
+	dial->next = dialer->dials;
+	if (dial->next)
+		dial->next->prev = dial;
+	dialer->dials = dial;
+	if (host->kind != CC_HOST_NAME) {
+		written.list[0].len = host->kind == CC_HOST_V4 ? 4 : 16;
+		memcpy(written.list[0].bytes, host->addr, sizeof(host->addr));
+		written.count = 1;
+		resolved(dial, &written);
+	} else if (given) {
+		add_written(given, &written);
+		resolved(dial, &written);
+	} else {
+		look_up(dial);
+	}
+	return dial;
+}
+
+void cc_dial_cancel(struct cc_dial *dial)
+{
+	struct cc_dialer *dialer = dial->dialer;
+
+	close_attempts(dial);
+	cc_fd_close(&dial->result.fd);
+	if (dial->prev)
+		dial->prev->next = dial->next;
+	else
+		dialer->dials = dial->next;
+	if (dial->next)
+		dial->next->prev = dial->prev;
+	dial->finished = true;
+	dial->next = dialer->dead;
+	dialer->dead = dial;
+}
+
+/* What time alone does to a dial. */
+static void dial_tick(struct cc_dial *dial, int64_t now)
+{
+	if (now >= dial->deadline) {
+		close_attempts(dial);
+		finish(dial, CC_DIAL_TIMEOUT, 0);
+		return;
+	}
+	want_tick(dial->dialer, dial->deadline);
+	for (size_t i = 0; i < dial->started && !dial->finished; i++) {
+		struct attempt *attempt = &dial->attempts[i];
+
+		if (attempt->fd >= 0 && now >= attempt->deadline)
+			attempt_failed(dial, attempt, ETIMEDOUT);
+		else if (attempt->fd >= 0)
+			want_tick(dial->dialer, attempt->deadline);
+	}
+	if (dial->finished || dial->started == 0 || dial->started == dial->addrs.count)
+		return;
+	if (now >= dial->stagger)
+		begin_next(dial);
+	else
+		want_tick(dial->dialer, dial->stagger);
+}
+
+int64_t cc_dialer_tick(struct cc_dialer *dialer, int64_t now)
+{
+	struct cc_dial *next;
+
+	dialer->now = now;
+	if (now < dialer->due)
+		return dialer->due;
+	dialer->due = INT64_MAX;
+	for (struct cc_dial *dial = dialer->dials; dial; dial = dial->next)
+		if (!dial->finished)
+			dial_tick(dial, now);
+	for (struct cc_dial *dial = dialer->dials; dial; dial = next) {
+		cc_dial_done_fn *done = dial->done;
+		void *context = dial->context;
+		struct cc_dial_result result = dial->result;
+
+		next = dial->next;
+		if (!dial->finished)
+			continue;
+		dial->result.fd = -1;
+		cc_dial_cancel(dial);
+		done(context, &result);
+		/* done may have started or cancelled others */
+		next = dialer->dials;
+	}
+	return dialer->due;
+}
+
+void cc_dialer_sweep(struct cc_dialer *dialer)
+{
+	while (dialer->dead) {
+		struct cc_dial *dial = dialer->dead;
+
+		dialer->dead = dial->next;
+		free(dial);
+	}
+}
+
+void cc_dialer_set_rules(struct cc_dialer *dialer, const struct cc_net_rules *rules)
+{
+	dialer->rules = rules;
+}
+
+void cc_dialer_set_listeners(struct cc_dialer *dialer, const int *fds, size_t count)
+{
+	dialer->listener_count = count < LISTENERS_MAX ? count : LISTENERS_MAX;
+	memcpy(dialer->listeners, fds, dialer->listener_count * sizeof(*fds));
+}
+
+enum cc_code cc_dialer_new(struct cc_loop *loop, unsigned threads, cc_lookup_fn *fn, void *context,
+			   struct cc_dialer **out_dialer, struct cc_err *err)
+{
+	CC_AUTO(cc_dialer) dialer = calloc(1, sizeof(*dialer));
+	enum cc_code code;
+
+	if (!dialer)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	*dialer = (struct cc_dialer){.watch = {lookups_ready}, .loop = loop, .due = INT64_MAX};
+	code = cc_lookups_new(threads, fn, context, &dialer->lookups, err);
+	if (code == CC_OK)
+		code = cc_loop_add(loop, cc_lookups_fd(dialer->lookups), CC_LOOP_READ, &dialer->watch, err);
+	if (code == CC_OK)
+		*out_dialer = cc_dialer_take(&dialer);
+	return code;
+}
+
+void cc_dialer_free(struct cc_dialer *dialer)
+{
+	if (!dialer)
+		return;
+	while (dialer->dials)
+		cc_dial_cancel(dialer->dials);
+	cc_dialer_sweep(dialer);
+	while (dialer->entries) {
+		struct entry *entry = dialer->entries;
+
+		dialer->entries = entry->next;
+		free(entry);
+	}
+	cc_lookups_free(dialer->lookups);
+	free(dialer);
+}

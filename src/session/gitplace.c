@@ -1,0 +1,121 @@
+#define _GNU_SOURCE
+#include "session/gitplace.h"
+
+#include "base/buf.h"
+#include "os/fd.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { POINTER_MAX = 8192, LEVELS_MAX = 256 };
+
+void cc_git_place_done(struct cc_git_place *place)
+{
+	free(place->top);
+	free(place->git_dir);
+	free(place->common_dir);
+	*place = (struct cc_git_place){0};
+}
+
+/* First line of a small file, without its prefix, resolved against dir. */
+static bool read_pointer(const char *file, const char *prefix, const char *dir, char out[PATH_MAX])
+{
+	struct cc_buf text;
+	struct cc_err err;
+	char joined[PATH_MAX];
+	bool good = false;
+
+	cc_buf_init(&text, POINTER_MAX);
+	if (cc_fd_read_file(file, &text, &err) == CC_OK && text.len && cc_view_starts(cc_buf_view(&text), prefix)) {
+		char *at = text.data + strlen(prefix);
+
+		at[strcspn(at, "\r\n")] = '\0';
+		good = snprintf(joined, sizeof(joined), "%s%s%s", at[0] == '/' ? "" : dir, at[0] == '/' ? "" : "/",
+				at) < (int)sizeof(joined) &&
+		       realpath(joined, out);
+	}
+	cc_buf_done(&text);
+	return good;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A linked work tree's administration names the .git file it belongs to: both must agree (cases GIT-05). */
+static bool points_back(const char *git_dir, const char *dot_git)
+{
+	char file[PATH_MAX + 16];
+	char back[PATH_MAX];
+	char mine[PATH_MAX];
+
+	snprintf(file, sizeof(file), "%s/gitdir", git_dir);
+	return read_pointer(file, "", git_dir, back) && realpath(dot_git, mine) && strcmp(back, mine) == 0;
+}
+
+static enum cc_code place_of_link(const char *dir, const char *dot_git, struct cc_git_place *place, struct cc_err *err)
+{
+	char git_dir[PATH_MAX];
+	char common[PATH_MAX];
+	char file[PATH_MAX + 16];
+	char expect[PATH_MAX + 16];
+
+	if (!read_pointer(dot_git, "gitdir: ", dir, git_dir) || !is_dir(git_dir))
+		return cc_fail(err, CC_EPOLICY, 0,
+			       "%s points at a git directory that is not there; repair it with "
+			       "`git worktree repair` or name the directories with --bind",
+			       dot_git);
+	snprintf(file, sizeof(file), "%s/commondir", git_dir);
+	if (!read_pointer(file, "", git_dir, common))
+		return CC_ENOTFOUND; /* a submodule: its git directory lies below the outer one */
+	snprintf(expect, sizeof(expect), "%s/worktrees/", common);
+	if (strncmp(git_dir, expect, strlen(expect)) != 0 || !points_back(git_dir, dot_git))
+		return cc_fail(err, CC_EPOLICY, 0,
+			       "%s points at %s, which does not point back; nothing is granted from "
+			       "a forged pointer. Name the directories with --bind",
+			       dot_git, git_dir);
+	place->found = place->linked = true;
+	place->top = cc_str_copy(dir);
+	place->git_dir = cc_str_copy(git_dir);
+	place->common_dir = cc_str_copy(common);
+	return CC_OK;
+}
+
+enum cc_code cc_git_place_find(const char *dir, struct cc_git_place *out_place, struct cc_err *err)
+{
+	char at[PATH_MAX];
+	char dot_git[PATH_MAX + 8];
+	struct stat st;
+
+	*out_place = (struct cc_git_place){0};
+	if (!realpath(dir, at))
+		return cc_fail(err, CC_ENOTFOUND, errno, "%s", dir);
+	for (int level = 0; level < LEVELS_MAX && strcmp(at, "/") != 0; level++) {
+		char *slash;
+
+		snprintf(dot_git, sizeof(dot_git), "%s/.git", at);
+		if (lstat(dot_git, &st) == 0 && S_ISDIR(st.st_mode)) {
+			out_place->found = true;
+			out_place->top = cc_str_copy(at);
+			out_place->git_dir = cc_str_copy(dot_git);
+			out_place->common_dir = cc_str_copy(dot_git);
+			return CC_OK;
+		}
+		if (lstat(dot_git, &st) == 0 && S_ISREG(st.st_mode)) {
+			enum cc_code code = place_of_link(at, dot_git, out_place, err);
+
+			if (code != CC_ENOTFOUND)
+				return code;
+		}
+		slash = strrchr(at, '/');
+		at[slash == at ? 1 : slash - at] = '\0';
+	}
+	return CC_OK;
+}

@@ -1,0 +1,28 @@
+/* gitsettings.h - what the host's own git configuration says, asked of git itself once at launch: settings that are
+ * harmless to lend (identity, line endings, colours) and every path it executes or includes (contract 6.6). */
+#ifndef CC_SESSION_GITSETTINGS_H
+#define CC_SESSION_GITSETTINGS_H
+
+#include "base/err.h"
+#include "base/view.h"
+
+struct cc_git_settings {
+	struct cc_strv lend;  /* lines of a git configuration file */
+	struct cc_strv paths; /* absolute */
+};
+
+/* dir: the work tree (relative paths of the configuration start there). Without git on this host both lists are empty.
+ * A git that fails is an error: a path it executes could be missed. */
+CC_MUST enum cc_code cc_git_settings_read(const char *dir, const char *home, char *const *env,
+					  struct cc_git_settings *out_settings, struct cc_err *err);
+void cc_git_settings_done(struct cc_git_settings *settings);
+
+/* Takes one row of `git config --list --show-scope --show-origin -z`. For tests. */
+CC_MUST enum cc_code cc_git_settings_take(struct cc_git_settings *settings, const char *scope, const char *origin,
+					  const char *key, const char *value, const char *dir, const char *home,
+					  struct cc_err *err);
+/* How many names any ref of the repository tracks is the preset's cost, so this runs only when it is asked for. */
+CC_MUST enum cc_code cc_git_tracked_names(const char *dir, char *const *env, struct cc_strv *out_names,
+					  struct cc_err *err);
+
+#endif

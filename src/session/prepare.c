@@ -1,0 +1,221 @@
+#define _GNU_SOURCE
+#include "session/prepare.h"
+
+#include "backend/linux/facts.h"
+#include "backend/pick.h"
+#include "base/mem.h"
+#include "session/gitsettings.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool resolve_path(void *context, const char *path, char *out, size_t cap)
+{
+	char resolved[PATH_MAX];
+
+	(void)context;
+	if (!realpath(path, resolved) || strlen(resolved) >= cap)
+		return false;
+	memcpy(out, resolved, strlen(resolved) + 1);
+	return true;
+}
+
+static bool below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}
+
+static bool bound(const struct cc_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->bind_count; i++)
+		if (below(path, spec->binds[i].host_path))
+			return true;
+	return false;
+}
+
+/* No bind was named: the work tree people stand in, never their whole home directory by accident. */
+static enum cc_code add_default_bind(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, const char *cwd,
+				     struct cc_err *err)
+{
+	const char *top = prepared->git.found ? prepared->git.top : cwd;
+
+	if (strcmp(top, prepared->facts.home) == 0 || below(prepared->facts.home, top))
+		return cc_fail(err, CC_EPOLICY, 0,
+			       "%s is %s your home directory: everything in it would be shown. Go to "
+			       "a project, or name what to show with --bind DIR",
+			       top, strcmp(top, prepared->facts.home) == 0 ? "" : "above ");
+	return cc_spec_add_bind(ask->spec, top, !cc_mode_writes(ask->spec->mode), err);
+}
+
+/* Commits of a linked work tree go into the common directory of its repository. */
+static enum cc_code add_common_dir(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
+{
+	if (!prepared->git.linked || bound(ask->spec, prepared->git.common_dir) || !bound(ask->spec, prepared->git.top))
+		return CC_OK;
+	return cc_spec_add_bind(ask->spec, prepared->git.common_dir, !cc_mode_writes(ask->spec->mode), err);
+}
+
+static enum cc_code check_binds(const struct cc_spec *spec, struct cc_err *err)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		const char *path = spec->binds[i].host_path;
+
+		if (stat(path, &st) < 0)
+			return cc_fail(err, CC_ENOTFOUND, errno, "--bind %s", path);
+		if (!S_ISDIR(st.st_mode))
+			return cc_fail(err, CC_EINVAL, 0, "--bind %s is not a directory: name the directory it lies in",
+				       path);
+	}
+	return CC_OK;
+}
+
+static enum cc_code find_binds(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
+{
+	char cwd[PATH_MAX];
+	bool named = ask->spec->bind_count != 0;
+	enum cc_code code;
+
+	if (!realpath(ask->cwd, cwd))
+		return cc_fail(err, CC_ENOTFOUND, errno, "the current directory");
+	code = cc_git_place_find(cwd, &prepared->git, err);
+	if (code == CC_EPOLICY && named)
+		code = CC_OK; /* the person said what to show: nothing is derived from the pointer */
+	if (code == CC_OK && !named)
+		code = add_default_bind(ask, prepared, cwd, err);
+	if (code == CC_OK)
+		code = add_common_dir(ask, prepared, err);
+	if (code == CC_OK)
+		code = check_binds(ask->spec, err);
+	if (code == CC_OK)
+		code = cc_spec_check(ask->spec, err);
+	return code;
+}
+
+static enum cc_code find_workdir(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
+{
+	char path[PATH_MAX];
+	const char *wish = ask->spec->guest_workdir ? ask->spec->guest_workdir : ask->cwd;
+
+	if (!realpath(wish, path))
+		return cc_fail(err, CC_ENOTFOUND, errno, "the working directory %s", wish);
+	if (bound(ask->spec, path) || (prepared->backend->kind == CC_BACKEND_NONE))
+		prepared->workdir = cc_str_copy(path);
+	else if (ask->spec->guest_workdir)
+		return cc_fail(err, CC_EINVAL, 0, "the working directory %s is not in any bind; add --bind %s", path,
+			       path);
+	else
+		prepared->workdir = cc_str_copy(ask->spec->binds[0].host_path);
+	return prepared->workdir ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+}
+
+static enum cc_code say_binds(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
+{
+	enum cc_code code = CC_OK;
+
+	for (size_t i = 0; code == CC_OK && i < ask->spec->bind_count; i++)
+		code = cc_strv_pushf(&prepared->said, err, "%s %s",
+				     ask->spec->binds[i].read_only ? "read-only" : "writable",
+				     ask->spec->binds[i].host_path);
+	return code;
+}
+
+/* What git on the host would execute or include becomes a rule; what is harmless is lent. */
+static enum cc_code ask_git(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_rule_facts *facts,
+			    struct cc_err *err)
+{
+	struct cc_git_settings settings;
+	const char *dir = prepared->git.found ? prepared->git.top : ask->spec->binds[0].host_path;
+	enum cc_code code = cc_git_settings_read(dir, prepared->facts.home, ask->env, &settings, err);
+
+	if (code != CC_OK)
+		return code;
+	prepared->facts.git_safe = settings.lend;
+	facts->git_paths = settings.paths;
+	if (prepared->git.found && cc_strv_has(&ask->spec->policy.presets, "tracked"))
+		code = cc_git_tracked_names(dir, ask->env, &facts->tracked, err);
+	return code;
+}
+
+static enum cc_code compile(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
+{
+	struct cc_rule_facts facts = {.home = prepared->facts.home, .resolve = resolve_path};
+	enum cc_code code = ask_git(ask, prepared, &facts, err);
+
+	if (code == CC_OK)
+		code = cc_rules_compile(ask->spec, &facts, &prepared->rules, err);
+	cc_strv_done(&facts.git_paths);
+	cc_strv_done(&facts.tracked);
+	cc_strv_done(&facts.agent_names);
+	cc_strv_done(&facts.agent_hosts);
+	return code;
+}
+
+static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
+{
+	struct cc_linux_ask linux_ask = {.env = &ask->spec->policy.env, .all_proxy_socks = ask->all_proxy_socks};
+
+	return cc_linux_plan_make(prepared->rules, &prepared->facts, &linux_ask, &prepared->plan, err);
+}
+
+static enum cc_code name_session(const struct cc_prepare_ask *ask, struct cc_err *err)
+{
+	struct cc_spec *spec = ask->spec;
+
+	if (!spec->session_id)
+		spec->session_id = cc_str_copy(ask->session_id ? ask->session_id : "local");
+	if (!spec->workspace_id)
+		spec->workspace_id = cc_str_copy("local");
+	return spec->session_id && spec->workspace_id ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+}
+
+enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *out_prepared, struct cc_err *err)
+{
+	struct cc_prepared prepared = {0};
+	enum cc_code code = name_session(ask, err);
+
+	if (code == CC_OK)
+		code = cc_facts_collect(ask->env, ask->init ? ask->init : "cc-init", &prepared.facts, err);
+
+	if (code == CC_OK)
+		code = find_binds(ask, &prepared, err);
+	if (code == CC_OK)
+		code = compile(ask, &prepared, err);
+	if (code == CC_OK && ask->rules_only) {
+		*out_prepared = prepared;
+		return CC_OK;
+	}
+	if (code == CC_OK)
+		code = cc_backend_pick(ask->backend, cc_needs_of(prepared.rules), &prepared.backend, &prepared.unheld,
+				       err);
+	if (code == CC_OK)
+		code = find_workdir(ask, &prepared, err);
+	if (code == CC_OK && prepared.backend->kind != CC_BACKEND_NONE)
+		code = make_plan(ask, &prepared, err);
+	if (code == CC_OK)
+		code = say_binds(ask, &prepared, err);
+	if (code != CC_OK) {
+		cc_prepared_done(&prepared);
+		return code;
+	}
+	*out_prepared = prepared;
+	return CC_OK;
+}
+
+void cc_prepared_done(struct cc_prepared *prepared)
+{
+	cc_facts_done(&prepared->facts);
+	cc_git_place_done(&prepared->git);
+	cc_rules_free(prepared->rules);
+	cc_linux_plan_done(&prepared->plan);
+	free(prepared->workdir);
+	cc_strv_done(&prepared->said);
+	*prepared = (struct cc_prepared){0};
+}

@@ -1,0 +1,38 @@
+/* prepare.h - from what was asked to what will be applied: facts of the host, git's place, the compiled rules, the
+ * backend, the plan. Nothing is started and nothing is written. */
+#ifndef CC_SESSION_PREPARE_H
+#define CC_SESSION_PREPARE_H
+
+#include "backend/backend.h"
+#include "plan/linux.h"
+#include "session/gitplace.h"
+
+struct cc_prepare_ask {
+	struct cc_spec *spec;   /* binds may be empty: the git work tree or cwd is added */
+	const char *session_id; /* NULL: "local" (a question, no session) */
+	enum cc_backend_kind backend;
+	const char *cwd; /* absolute, as the person stands */
+	char *const *env;
+	const char *agent;   /* NULL: by the command's name, "none": none */
+	const char *program; /* the command's first word; NULL without a command */
+	const char *init; /* NULL: "cc-init"; twin builds name their own */
+	bool all_proxy_socks;
+	bool rules_only; /* explain, policy: no backend, no plan */
+};
+
+struct cc_prepared {
+	struct cc_facts facts;
+	struct cc_git_place git;
+	struct cc_rules *rules;
+	const struct cc_backend *backend;
+	unsigned unheld; /* with backend none: what nobody holds */
+	struct cc_linux_plan plan;
+	char *workdir;       /* where the command starts */
+	struct cc_strv said; /* lines for the person: what is visible and writable, which agent was lent what */
+	const struct cc_agent *agent; /* the known agent, or NULL */
+};
+
+CC_MUST enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *out_prepared, struct cc_err *err);
+void cc_prepared_done(struct cc_prepared *prepared);
+
+#endif

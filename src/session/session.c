@@ -1,0 +1,266 @@
+#include "session/session.h"
+
+#include "os/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cc_session {
+	char *id;
+	const struct cc_backend *backend;
+	struct cc_box *box;
+	struct cc_session_sink sink;
+	enum cc_state state;
+	uint64_t seq;
+	int next_exec;
+	int running;
+	struct cc_err error;
+};
+
+void cc_session_emit(struct cc_session *session, struct cc_event *event)
+{
+	event->seq = ++session->seq;
+	event->time_ms = cc_clock_wall_ms();
+	event->session = session->id;
+	session->sink.event(session->sink.context, event);
+}
+
+static void emit_text(struct cc_session *session, enum cc_event_type type, const char *text)
+{
+	struct cc_event event = {.type = type, .content = cc_view_of(text)};
+
+	cc_session_emit(session, &event);
+}
+
+enum cc_code cc_session_launch(const struct cc_session_config *config, struct cc_session **out_session,
+			       struct cc_err *err)
+{
+	CC_AUTO(cc_session) session = calloc(1, sizeof(*session));
+	enum cc_code code;
+
+	if (!session)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	session->id = cc_str_copy(config->session_id);
+	session->backend = config->backend;
+	session->sink = config->sink;
+	if (!session->id)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	emit_text(session, CC_EVENT_STARTING, cc_backend_name(config->backend->kind));
+	code = config->backend->launch(&config->launch, &session->box, err);
+	if (code != CC_OK) {
+		emit_text(session, CC_EVENT_KILLED, err->what);
+		return code;
+	}
+	code = cc_state_move(&session->state, CC_STATE_WARM, err);
+	if (code != CC_OK)
+		return code;
+	emit_text(session, CC_EVENT_READY, cc_backend_name(config->backend->kind));
+	*out_session = cc_session_take(&session);
+	return CC_OK;
+}
+
+enum cc_code cc_session_exec(struct cc_session *session, const struct cc_box_exec *what, int *out_id,
+			     struct cc_err *err)
+{
+	int id = session->next_exec + 1;
+	enum cc_code code;
+
+	if (session->state != CC_STATE_WARM && session->state != CC_STATE_ACTIVE)
+		return cc_fail(err, CC_ESTATE, 0, "the session is %s", cc_state_name(session->state));
+	if (what->argv->count == 0)
+		return cc_fail(err, CC_EINVAL, 0, "no command was given");
+	code = session->backend->exec(session->box, id, what, err);
+	if (code != CC_OK)
+		return code;
+	session->next_exec = id;
+	session->running++;
+	if (session->state == CC_STATE_WARM)
+		session->state = CC_STATE_ACTIVE;
+	*out_id = id;
+	return CC_OK;
+}
+
+enum cc_code cc_session_signal(struct cc_session *session, int id, int signal, struct cc_err *err)
+{
+	if (!session->box)
+		return cc_fail(err, CC_ESTATE, 0, "the session is %s", cc_state_name(session->state));
+	return session->backend->signal(session->box, id, signal, err);
+}
+
+enum cc_code cc_session_suspend(struct cc_session *session, struct cc_err *err)
+{
+	if (!cc_state_may(session->state, CC_STATE_SUSPENDED))
+		return cc_fail(err, CC_ESTATE, 0, "a session that is %s cannot be suspended",
+			       cc_state_name(session->state));
+	return session->backend->tell(session->box, "freeze", err);
+}
+
+enum cc_code cc_session_resume(struct cc_session *session, struct cc_err *err)
+{
+	if (session->state != CC_STATE_SUSPENDED)
+		return cc_fail(err, CC_ESTATE, 0, "a session that is %s cannot be resumed",
+			       cc_state_name(session->state));
+	return session->backend->tell(session->box, "thaw", err);
+}
+
+enum cc_code cc_session_fetch(struct cc_session *session, int id, const char *message, const char *path,
+			      struct cc_err *err)
+{
+	if (session->state != CC_STATE_WARM && session->state != CC_STATE_ACTIVE)
+		return cc_fail(err, CC_ESTATE, 0, "the session is %s", cc_state_name(session->state));
+	return session->backend->fetch(session->box, id, message, path, err);
+}
+
+size_t cc_session_watch(const struct cc_session *session, int fds[CC_BOX_WATCH])
+{
+	return session->box && session->state != CC_STATE_ERROR ? session->backend->watch(session->box, fds) : 0;
+}
+
+/* The gate's and the proxy's messages carry the same field names as the event. */
+static void emit_enforcer(struct cc_session *session, enum cc_event_type type, const struct cc_note *note)
+{
+	const struct cc_json *root = cc_json_root(note->doc);
+	struct cc_event event = {.type = type};
+
+	event.violation = (struct cc_violation){
+		.action = cc_json_str(root, "action", "file-write-data"),
+		.target = cc_json_str(root, "target", NULL),
+		.raw = cc_json_str(root, "raw", NULL),
+		.spelled = cc_json_str(root, "spelled", NULL),
+		.rule = cc_json_str(root, "rule", NULL),
+		.grant = cc_json_str(root, "grant", NULL),
+		.process = cc_json_str(root, "process", NULL),
+		.reason = cc_json_str(root, "reason", NULL),
+		.pid = cc_json_int(root, "pid", 0),
+		.count = cc_json_int(root, "count", 1),
+	};
+	cc_session_emit(session, &event);
+}
+
+static void emit_net(struct cc_session *session, const struct cc_note *note)
+{
+	const struct cc_json *root = cc_json_root(note->doc);
+	bool denied = strcmp(cc_json_str(root, "verdict", "deny"), "allow") != 0;
+	struct cc_buf target;
+	struct cc_event event = {.type = denied ? CC_EVENT_VIOLATION : CC_EVENT_NOTICE};
+
+	cc_buf_init(&target, 1024);
+	cc_buf_addf(&target, "%s:%lld", cc_json_str(root, "host", "?"), (long long)cc_json_int(root, "port", 0));
+	event.violation = (struct cc_violation){
+		.action = "network-outbound",
+		.target = target.data,
+		.raw = cc_json_str(root, "address", NULL),
+		.rule = cc_json_str(root, "entry", NULL),
+		.grant = cc_json_str(root, "grant", NULL),
+		.process = cc_json_str(root, "proto", NULL),
+		.reason = cc_json_str(root, "reason", NULL),
+		.count = cc_json_int(root, "count", 1),
+	};
+	cc_session_emit(session, &event);
+	cc_buf_done(&target);
+}
+
+static void emit_closed(struct cc_session *session, const struct cc_note *note)
+{
+	const struct cc_json *root = cc_json_root(note->doc);
+	struct cc_buf text;
+	struct cc_event event = {.type = CC_EVENT_NOTICE};
+
+	cc_buf_init(&text, 1024);
+	cc_buf_addf(&text, "closed %s:%lld up %lld down %lld ms %lld", cc_json_str(root, "host", "?"),
+		    (long long)cc_json_int(root, "port", 0), (long long)cc_json_int(root, "up", 0),
+		    (long long)cc_json_int(root, "down", 0), (long long)cc_json_int(root, "ms", 0));
+	event.content = cc_buf_view(&text);
+	cc_session_emit(session, &event);
+	cc_buf_done(&text);
+}
+
+static void end_exec(struct cc_session *session)
+{
+	if (session->running > 0 && --session->running == 0 && session->state == CC_STATE_ACTIVE)
+		session->state = CC_STATE_WARM;
+}
+
+static void lose(struct cc_session *session, const struct cc_note *note)
+{
+	cc_fail(&session->error, CC_EPROTO, 0, "%s", note->text ? note->text : "a helper ended");
+	session->state = CC_STATE_ERROR;
+	emit_text(session, CC_EVENT_KILLED, session->error.what);
+}
+
+static void take_note(struct cc_session *session, struct cc_note *note)
+{
+	switch (note->kind) {
+	case CC_NOTE_VIOLATION:
+		emit_enforcer(session, CC_EVENT_VIOLATION, note);
+		return;
+	case CC_NOTE_NOTICE:
+		emit_enforcer(session, CC_EVENT_NOTICE, note);
+		return;
+	case CC_NOTE_NET:
+		emit_net(session, note);
+		return;
+	case CC_NOTE_CLOSED:
+		emit_closed(session, note);
+		return;
+	case CC_NOTE_FROZEN:
+		session->state = CC_STATE_SUSPENDED;
+		break;
+	case CC_NOTE_THAWED:
+		session->state = session->running ? CC_STATE_ACTIVE : CC_STATE_WARM;
+		break;
+	case CC_NOTE_EXIT:
+	case CC_NOTE_REFUSED:
+		end_exec(session);
+		break;
+	case CC_NOTE_LOST:
+		lose(session, note);
+		break;
+	default:
+		break;
+	}
+	if (session->sink.note)
+		session->sink.note(session->sink.context, note);
+}
+
+enum cc_code cc_session_step(struct cc_session *session, int fd, struct cc_err *err)
+{
+	for (;;) {
+		struct cc_note note = {.fd = -1};
+		enum cc_code code = session->backend->next(session->box, fd, &note, err);
+		bool more = code == CC_OK && note.kind != CC_NOTE_NONE && note.kind != CC_NOTE_LOST;
+
+		if (code == CC_OK && note.kind != CC_NOTE_NONE)
+			take_note(session, &note);
+		cc_note_done(&note);
+		if (!more)
+			return code;
+	}
+}
+
+enum cc_state cc_session_state(const struct cc_session *session)
+{
+	return session->state;
+}
+
+const char *cc_session_error(const struct cc_session *session)
+{
+	return session->error.what;
+}
+
+void cc_session_end(struct cc_session *session)
+{
+	if (session->box)
+		session->backend->end(session->box);
+	session->box = NULL;
+	session->state = CC_STATE_DESTROYED;
+}
+
+void cc_session_free(struct cc_session *session)
+{
+	if (!session)
+		return;
+	cc_session_end(session);
+	free(session->id);
+	free(session);
+}

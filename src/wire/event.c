@@ -1,0 +1,189 @@
+#include "wire/event.h"
+
+static const struct {
+	const char *key;
+	size_t offset;
+} violation_fields[] = {
+	{"action", offsetof(struct cc_violation, action)},   {"target", offsetof(struct cc_violation, target)},
+	{"raw", offsetof(struct cc_violation, raw)},         {"spelled", offsetof(struct cc_violation, spelled)},
+	{"rule", offsetof(struct cc_violation, rule)},       {"grant", offsetof(struct cc_violation, grant)},
+	{"process", offsetof(struct cc_violation, process)}, {"reason", offsetof(struct cc_violation, reason)},
+};
+
+const char *cc_event_type_name(enum cc_event_type type)
+{
+	static const char *const names[] = {
+#define EVENT_NAME(type, name) name,
+		CC_EVENT_TYPES(EVENT_NAME)
+#undef EVENT_NAME
+	};
+
+	return (size_t)type < CC_COUNT(names) ? names[type] : "unknown";
+}
+
+/* Strict UTF-8: what is not goes out as base64, so that nothing is lost or bent. */
+static size_t utf8_len(const unsigned char *at, size_t left)
+{
+	size_t len = at[0] < 0x80                    ? 1
+		     : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
+		     : (at[0] & 0xf0) == 0xe0        ? 3
+		     : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+						     : 0;
+
+	if (len == 0 || len > left)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
+	    (at[0] == 0xf4 && at[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static bool is_text(struct cc_view bytes)
+{
+	size_t at = 0;
+
+	while (at < bytes.len) {
+		size_t len = utf8_len((const unsigned char *)bytes.ptr + at, bytes.len - at);
+
+		if (len == 0)
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+static void write_base64(struct cc_buf *out, struct cc_view bytes)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	cc_buf_adds(out, "\"");
+	for (size_t i = 0; i < bytes.len; i += 3) {
+		unsigned long group = 0;
+		char four[4] = {'=', '=', '=', '='};
+		size_t have = bytes.len - i < 3 ? bytes.len - i : 3;
+
+		for (size_t k = 0; k < 3; k++)
+			group = group << 8 | (k < have ? (unsigned char)bytes.ptr[i + k] : 0);
+		for (size_t k = 0; k <= have; k++)
+			four[k] = digits[group >> (18 - 6 * k) & 63];
+		cc_buf_add(out, four, 4);
+	}
+	cc_buf_adds(out, "\"");
+}
+
+static const char *field(const struct cc_violation *violation, size_t offset)
+{
+	return *(const char *const *)(const void *)((const char *)violation + offset);
+}
+
+static void write_violation(struct cc_jsonw *w, const struct cc_violation *violation)
+{
+	cc_jsonw_key(w, "violation");
+	cc_jsonw_object(w);
+	for (size_t i = 0; i < CC_COUNT(violation_fields); i++) {
+		const char *text = field(violation, violation_fields[i].offset);
+
+		if (text)
+			cc_jsonw_kstr(w, violation_fields[i].key, text);
+	}
+	if (violation->pid)
+		cc_jsonw_kint(w, "pid", violation->pid);
+	cc_jsonw_kint(w, "count", violation->count ? violation->count : 1);
+	cc_jsonw_end(w);
+}
+
+static void write_content(struct cc_jsonw *w, struct cc_view content)
+{
+	if (is_text(content)) {
+		cc_jsonw_key(w, "content");
+		cc_jsonw_view(w, content);
+		return;
+	}
+	cc_jsonw_kstr(w, "encoding", "base64");
+	/* the writer has no raw value: the key's own call leaves it expecting one, which the digits are */
+	cc_jsonw_key(w, "content");
+	w->after_key = false;
+	write_base64(w->out, content);
+}
+
+void cc_event_write(const struct cc_event *event, struct cc_buf *out)
+{
+	struct cc_jsonw w;
+
+	cc_jsonw_init(&w, out);
+	cc_jsonw_object(&w);
+	cc_jsonw_kint(&w, "v", 1);
+	cc_jsonw_kint(&w, "seq", (int64_t)event->seq);
+	cc_jsonw_kint(&w, "time", event->time_ms);
+	cc_jsonw_kstr(&w, "session", event->session ? event->session : "");
+	cc_jsonw_kstr(&w, "type", cc_event_type_name(event->type));
+	if (event->exec)
+		cc_jsonw_kint(&w, "exec", event->exec);
+	if (event->type == CC_EVENT_EXIT)
+		cc_jsonw_kint(&w, "exitCode", event->exit_code);
+	if (event->content.len)
+		write_content(&w, event->content);
+	if (event->violation.action)
+		write_violation(&w, &event->violation);
+	cc_jsonw_end(&w);
+	cc_buf_adds(out, "\n");
+}
+
+/* Bytes from inside reach a person's terminal here: everything that is not plain is shown as \xNN. */
+static void say_safe(struct cc_buf *out, const char *text)
+{
+	struct cc_view view = cc_view_of(text);
+	size_t at = 0;
+
+	while (at < view.len) {
+		const unsigned char *byte = (const unsigned char *)view.ptr + at;
+		size_t len = utf8_len(byte, view.len - at);
+		bool c1 = len == 2 && byte[0] == 0xc2 && byte[1] < 0xa0;
+
+		if (len == 0 || byte[0] < 0x20 || byte[0] == 0x7f || c1) {
+			cc_buf_addf(out, "\\x%02x", byte[0]);
+			at++;
+			continue;
+		}
+		cc_buf_add(out, byte, len);
+		at += len;
+	}
+}
+
+void cc_event_say(const struct cc_event *event, struct cc_buf *out)
+{
+	const struct cc_violation *violation = &event->violation;
+
+	if (!violation->action) {
+		cc_buf_addf(out, "%s", cc_event_type_name(event->type));
+		if (event->type == CC_EVENT_EXIT)
+			cc_buf_addf(out, " %d", event->exit_code);
+		if (event->content.len) {
+			cc_buf_adds(out, ": ");
+			cc_buf_add(out, event->content.ptr, event->content.len);
+		}
+		return;
+	}
+	cc_buf_adds(out, event->type == CC_EVENT_VIOLATION ? "refused " : "allowed ");
+	say_safe(out, violation->action);
+	cc_buf_adds(out, " ");
+	say_safe(out, violation->target ? violation->target : "?");
+	if (violation->count > 1)
+		cc_buf_addf(out, " (%lld times)", (long long)violation->count);
+	if (violation->rule) {
+		cc_buf_adds(out, "; rule ");
+		say_safe(out, violation->rule);
+	}
+	if (violation->reason) {
+		cc_buf_adds(out, " (");
+		say_safe(out, violation->reason);
+		cc_buf_adds(out, ")");
+	}
+	if (violation->grant && violation->grant[0]) {
+		cc_buf_adds(out, "; allow with: ");
+		say_safe(out, violation->grant);
+	}
+}

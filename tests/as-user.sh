@@ -1,0 +1,26 @@
+#!/bin/sh
+# Runs a bats file against the built binaries, as root or as an ordinary user. The binaries are copied to a directory that the
+# user can reach, since a checkout may lie below one that only root may enter.
+# usage: as-user.sh root|user BUILD SOURCE FILE
+set -eu
+who=$1 build=$2 source=$3 file=$4
+if [ "$who" = root ] && [ "$(id -u)" != 0 ]; then
+	echo "1..1"
+	echo "ok 1 - as root # skip this run is not root"
+	exit 0
+fi
+place=$(mktemp -d /tmp/ccbox-bin.XXXXXX)
+trap 'rm -rf "$place"' EXIT
+mkdir -p "$place/build" "$place/tmp"
+for name in ccbox cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do
+	[ ! -e "$build/$name" ] || cp "$build/$name" "$place/build/"
+done
+cp -r "$source/tests" "$place/tests"
+chmod -R a+rX "$place"
+export CCBOX="$place/build/ccbox" TMPDIR="$place/tmp" LC_ALL=C.UTF-8
+if [ "$who" = user ] && [ "$(id -u)" = 0 ]; then
+	chown -R 65534:65534 "$place/tmp"
+	setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$place/tmp" USER=nobody LOGNAME=nobody bats --tap "$place/tests/integration/$file"
+else
+	bats --tap "$place/tests/integration/$file"
+fi
