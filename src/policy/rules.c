@@ -37,6 +37,203 @@ const char *cc_verb_action(enum cc_verb verb)
 	return (size_t)verb < CC_COUNT(verbs) ? verbs[verb].action : "file-write-data";
 }
 
+static enum cc_code no_memory(struct cc_err *err)
+{
+	return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+}
+
+static uint64_t hash_of(const char *text, size_t len)
+{
+	uint64_t hash = CC_HASH_START;
+
+	for (size_t i = 0; i < len; i++)
+		hash = cc_hash_step(hash, text[i]);
+	return hash;
+}
+
+static size_t table_size(size_t entries)
+{
+	size_t size = 16;
+
+	while (size < entries * 2)
+		size *= 2;
+	return size;
+}
+
+const struct cc_path_entry *cc_path_table_next(const struct cc_path_table *table, uint64_t hash, struct cc_view path,
+					       uint64_t *slot)
+{
+	if (!table->slots)
+		return NULL;
+	for (;;) {
+		const struct cc_path_entry *entry = &table->slots[(*slot)++ & table->mask];
+
+		if (entry->len == 0)
+			return NULL;
+		if (entry->hash == hash && cc_view_eq_nocase((struct cc_view){entry->text, entry->len}, path))
+			return entry;
+	}
+}
+
+static void table_add(struct cc_path_table *table, const char *text, size_t len, uint32_t rule)
+{
+	uint64_t hash = hash_of(text, len);
+	uint64_t slot = hash;
+
+	while (table->slots[slot & table->mask].len != 0)
+		slot++;
+	table->slots[slot & table->mask] = (struct cc_path_entry){hash, text, (uint32_t)len, rule};
+}
+
+/* One entry per ancestor is enough: any rule below it pins it, and the first in order is reported. */
+static void table_add_above(struct cc_path_table *table, const char *text, uint32_t rule)
+{
+	for (size_t len = strlen(text); len > 1; len--) {
+		uint64_t hash;
+		uint64_t slot;
+
+		if (text[len - 1] != '/')
+			continue;
+		hash = slot = hash_of(text, len - 1);
+		if (len > 1 && !cc_path_table_next(table, hash, (struct cc_view){text, len - 1}, &slot))
+			table_add(table, text, len - 1, rule);
+	}
+}
+
+static enum cc_code build_paths(const struct cc_rules *rules, struct cc_rules_index *index, struct cc_err *err)
+{
+	size_t exact = 0;
+	size_t above = 0;
+
+	for (size_t i = 0; i < rules->rule_count; i++) {
+		if (rules->rules[i].kind != CC_RULE_PATH || rules->rules[i].effect == CC_EFFECT_ALLOW)
+			continue;
+		exact++;
+		for (const char *c = rules->rules[i].pattern; *c; c++)
+			above += *c == '/';
+	}
+	if (exact == 0)
+		return CC_OK;
+	index->exact.mask = table_size(exact) - 1;
+	index->above.mask = table_size(above) - 1;
+	index->exact.slots = calloc(index->exact.mask + 1, sizeof(*index->exact.slots));
+	index->above.slots = calloc(index->above.mask + 1, sizeof(*index->above.slots));
+	if (!index->exact.slots || !index->above.slots)
+		return no_memory(err);
+	for (size_t i = 0; i < rules->rule_count; i++) {
+		const struct cc_rule *rule = &rules->rules[i];
+
+		if (rule->kind != CC_RULE_PATH || rule->effect == CC_EFFECT_ALLOW)
+			continue;
+		table_add(&index->exact, rule->pattern, strlen(rule->pattern), (uint32_t)i);
+		table_add_above(&index->above, rule->pattern, (uint32_t)i);
+	}
+	return CC_OK;
+}
+
+static enum cc_code reserve(struct cc_rules_index *index, size_t count, struct cc_err *err)
+{
+	struct cc_list *lists[] = {&index->loose, &index->anchored, &index->name_opens, &index->tree_opens,
+				   &index->path_opens};
+
+	for (size_t i = 0; i < CC_COUNT(lists); i++) {
+		lists[i]->items = calloc(count + 1, sizeof(uint32_t));
+		if (!lists[i]->items)
+			return no_memory(err);
+	}
+	index->matchers = calloc(count + 1, sizeof(*index->matchers));
+	index->bucket_mask = table_size(count) - 1;
+	index->buckets = malloc((index->bucket_mask + 1) * sizeof(*index->buckets));
+	if (!index->matchers || !index->buckets)
+		return no_memory(err);
+	for (size_t i = 0; i <= index->bucket_mask; i++)
+		index->buckets[i] = CC_NO_RULE;
+	return CC_OK;
+}
+
+static void list_add(struct cc_list *list, size_t item)
+{
+	list->items[list->count++] = (uint32_t)item;
+}
+
+/* Files the matcher under the way it will be found. */
+static void file_matcher(struct cc_rules_index *index, const struct cc_rule *rule, size_t number)
+{
+	struct cc_matcher *m = &index->matchers[number];
+	const struct cc_part *first = m->pattern.count ? &m->pattern.parts[0] : NULL;
+
+	if (rule->effect == CC_EFFECT_ALLOW) {
+		list_add(rule->kind == CC_RULE_NAME ? &index->name_opens : &index->tree_opens, number);
+	} else if (m->pattern.anchor != CC_ANCHOR_ANY) {
+		list_add(&index->anchored, number);
+	} else if (!first || first->kind != CC_PART_LITERAL) {
+		list_add(&index->loose, number);
+	} else {
+		uint32_t *bucket = &index->buckets[hash_of(first->text, first->len) & index->bucket_mask];
+
+		m->next = *bucket;
+		*bucket = (uint32_t)number;
+	}
+}
+
+static enum cc_code build(const struct cc_rules *rules, struct cc_rules_index *index, struct cc_err *err)
+{
+	enum cc_code code = reserve(index, rules->rule_count, err);
+
+	for (size_t i = 0; code == CC_OK && i < rules->rule_count; i++) {
+		const struct cc_rule *rule = &rules->rules[i];
+		struct cc_matcher *m = &index->matchers[index->matcher_count];
+
+		index->private_rules |= rule->in_private;
+		if (rule->kind == CC_RULE_PATH) {
+			if (rule->pattern[0] != '/' || rule->pattern[1] == '\0')
+				return cc_fail(err, CC_EINVAL, 0, "rule %s: \"%.200s\" is not an absolute path",
+					       rule->id, rule->pattern);
+			if (rule->effect == CC_EFFECT_ALLOW)
+				list_add(&index->path_opens, i);
+			continue;
+		}
+		code = cc_pattern_parse(rule->pattern, rule->kind == CC_RULE_TREE, &m->pattern, err);
+		if (code != CC_OK)
+			return code;
+		m->rule = (uint32_t)i;
+		m->next = CC_NO_RULE;
+		file_matcher(index, rule, index->matcher_count++);
+	}
+	return code == CC_OK ? build_paths(rules, index, err) : code;
+}
+
+enum cc_code cc_rules_index_build(const struct cc_rules *rules, struct cc_rules_index **out_index, struct cc_err *err)
+{
+	CC_AUTO(cc_rules_index) index = calloc(1, sizeof(*index));
+	enum cc_code code;
+
+	if (!index)
+		return no_memory(err);
+	code = build(rules, index, err);
+	if (code == CC_OK)
+		*out_index = cc_rules_index_take(&index);
+	return code;
+}
+
+void cc_rules_index_free(struct cc_rules_index *index)
+{
+	if (!index)
+		return;
+	for (size_t i = 0; i < index->matcher_count; i++)
+		cc_pattern_done(&index->matchers[i].pattern);
+	free(index->matchers);
+	free(index->buckets);
+	free(index->loose.items);
+	free(index->anchored.items);
+	free(index->name_opens.items);
+	free(index->tree_opens.items);
+	free(index->path_opens.items);
+	free(index->exact.slots);
+	free(index->above.slots);
+	free(index);
+}
+
 static int longest_first(const void *left, const void *right)
 {
 	const struct cc_mount *a = left;
