@@ -32,11 +32,7 @@ extern const char *const cc_default_home_secrets[]; /* relative to HOME: never r
 extern const char *const cc_default_home_deny[];    /* relative to HOME: never written */
 extern const char *const cc_default_allow_hosts[];
 extern const char *const cc_default_deny_hosts[];
-extern const char *const cc_default_packages[];  /* the preset `packages` */
-extern const char *const cc_default_env[];       /* names passed on from the host; a last * is a prefix */
-extern const char *const cc_default_toolchain[]; /* relative to HOME: bound read-only where they exist */
-extern const char *const cc_default_etc[];       /* below /etc: visible where they exist */
-extern const char *const cc_default_system[];    /* read-only system directories */
+extern const char *const cc_default_packages[]; /* the preset `packages` */
 
 enum cc_preset { CC_PRESET_PACKAGES = 1, CC_PRESET_TRACKED = 2, CC_PRESET_TOOLING = 4 };
 /* 0 when the name is no preset. */

@@ -64,6 +64,8 @@ const struct cc_default_rule cc_default_rules[] = {
 	GIT(".git/objects/info/http-alternates", "alternates", "it brings in another repository's objects"),
 	GIT(".git/modules/**/objects/info/alternates", "alternates", "it brings in another repository's objects"),
 	GIT(".git/refs/replace/**", "replace", "it changes what a review shows"),
+	GIT(".git/remotes/**", "remotes", "an old way to name remotes, outside the configuration that is judged"),
+	GIT(".git/branches/**", "remotes", "an old way to name remotes, outside the configuration that is judged"),
 	GIT(".git/fsmonitor--daemon*", "fsmonitor", "git on the host talks to it"),
 	GIT(".lfsconfig", "lfsconfig", "git-lfs runs what it names"),
 	GIT(".gitmodules", "gitmodules", "it names repositories that git fetches and updates by command"),

@@ -1,7 +1,6 @@
 #include "../t.h"
 
 #include "policy/agents.h"
-#include "policy/defaults.h"
 #include "policy/hosts.h"
 #include "policy/names.h"
 
@@ -68,26 +67,12 @@ static void the_lists_are_well_formed(void **state)
 	}
 }
 
-static void toolchains_never_hold_credentials(void **state)
-{
-	(void)state;
-	for (size_t i = 0; cc_default_toolchain[i]; i++)
-		for (size_t s = 0; cc_default_home_secrets[s]; s++) {
-			size_t len = strlen(cc_default_toolchain[i]);
-
-			T_ROW(strncmp(cc_default_home_secrets[s], cc_default_toolchain[i], len) != 0 ||
-				      cc_default_home_secrets[s][len] != '/',
-			      cc_default_toolchain[i]);
-		}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_are_found_by_their_base_name),
 		cmocka_unit_test(only_credentials_and_new_transcripts_leave),
 		cmocka_unit_test(the_lists_are_well_formed),
-		cmocka_unit_test(toolchains_never_hold_credentials),
 	};
 
 	return cmocka_run_group_tests_name("agents", tests, NULL, NULL);
