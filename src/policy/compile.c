@@ -1,10 +1,9 @@
 /* compile.c - from a spec and what the host knows to the one set of rules. The order of the rules is the order in which
  * a refusal is explained: what nothing opens first, then secrets, then names, then the mandatory table. */
-#include "policy/rules.h"
+#include "policy/compile.h"
 
 #include "policy/defaults.h"
 #include "policy/names.h"
-#include "policy/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,34 +12,8 @@
 #define V(verb)   CC_VERB_BIT(CC_VERB_##verb)
 #define ALL_VERBS ((1u << CC_VERB_COUNT) - 1u)
 
-struct compiler {
-	const struct cc_spec *spec;
-	const struct cc_rule_facts *facts;
-	struct cc_rules *rules;
-	size_t rule_cap;
-	unsigned presets;
-	bool state_mounts;
-	enum cc_code code; /* the first failure: every step looks here, so that the steps read as a list */
-	struct cc_err *err;
-};
-
-static void fail_memory(struct compiler *c)
-{
-	if (c->code == CC_OK)
-		c->code = cc_fail(c->err, CC_ELIMIT, 0, "out of memory");
-}
-
-static char *copy(struct compiler *c, const char *text)
-{
-	char *made = text ? cc_str_dup(text) : NULL;
-
-	if (text && !made)
-		fail_memory(c);
-	return made;
-}
-
 /* Adds a rule; its strings are copied, prefix and detail make the id. */
-static void add(struct compiler *c, struct cc_rule rule, const char *detail)
+static void add(struct cc_compiler *c, struct cc_rule rule, const char *detail)
 {
 	struct cc_rules *r = c->rules;
 	size_t size = strlen(rule.id) + (detail ? strlen(detail) : 0) + 1;
@@ -53,7 +26,7 @@ static void add(struct compiler *c, struct cc_rule rule, const char *detail)
 		struct cc_rule *grown = realloc(r->rules, cap * sizeof(*grown));
 
 		if (!grown) {
-			fail_memory(c);
+			cc_compile_no_memory(c);
 			return;
 		}
 		r->rules = grown;
@@ -63,48 +36,58 @@ static void add(struct compiler *c, struct cc_rule rule, const char *detail)
 	if (id)
 		snprintf(id, size, "%s%s", rule.id, detail ? detail : "");
 	else
-		fail_memory(c);
+		cc_compile_no_memory(c);
 	rule.id = id;
-	rule.pattern = copy(c, rule.pattern);
-	rule.reason = copy(c, rule.reason);
-	rule.grant = copy(c, rule.grant);
+	rule.pattern = cc_compile_copy(c, rule.pattern);
+	rule.reason = cc_compile_copy(c, rule.reason);
+	rule.grant = cc_compile_copy(c, rule.grant);
 	r->rules[r->rule_count++] = rule;
 }
 
-static bool resolve(const struct compiler *c, const char *path, char *out, size_t cap)
+/* The resolved spelling of a path; where its end does not exist yet, that of the part that does, and the rest as
+ * written: a denied file may be created later, through a link that is there now. */
+static bool resolve_spelling(const struct cc_compiler *c, const char *path, char *out, size_t cap)
 {
-	return c->facts->resolve && c->facts->resolve(c->facts->context, path, out, cap) && out[0] == '/' &&
-	       out[1] != '\0';
+	char head[CC_PATH_MAX];
+	size_t len = strlen(path);
+
+	memcpy(head, path, len + 1);
+	for (;;) {
+		if (cc_compile_resolve(c, head, out, cap)) {
+			size_t used = strlen(out);
+
+			if (used + strlen(path + len) >= cap)
+				return false;
+			memcpy(out + used, path + len, strlen(path + len) + 1);
+			return true;
+		}
+		while (len > 0 && path[len - 1] != '/')
+			len--;
+		if (len <= 1)
+			return false;
+		head[--len] = '\0';
+	}
 }
 
 /* A PATH rule in its literal and, where it differs, its resolved spelling (contract 6.1). */
-static void add_path(struct compiler *c, struct cc_rule rule, const char *path, const char *detail)
+static void add_path(struct cc_compiler *c, struct cc_rule rule, const char *path, const char *detail)
 {
 	char resolved[CC_PATH_MAX];
 
+	if (c->code == CC_OK)
+		c->code = cc_path_check("a path of the policy", path, c->err);
 	if (c->code != CC_OK)
 		return;
-	c->code = cc_path_check("a path of the policy", path, c->err);
 	rule.kind = CC_RULE_PATH;
 	rule.pattern = (char *)(uintptr_t)path;
 	add(c, rule, detail);
-	if (resolve(c, path, resolved, sizeof(resolved)) && strcmp(resolved, path) != 0) {
+	if (resolve_spelling(c, path, resolved, sizeof(resolved)) && strcmp(resolved, path) != 0) {
 		rule.pattern = resolved;
 		add(c, rule, detail);
 	}
 }
 
-/* "~/x" is written out; the result lives in buf. */
-static const char *at_home(struct compiler *c, const char *path, char *buf, size_t cap)
-{
-	if (path[0] != '~' || (path[1] != '/' && path[1] != '\0') || !c->facts->home)
-		return path;
-	if ((size_t)snprintf(buf, cap, "%s%s", c->facts->home, path + 1) >= cap && c->code == CC_OK)
-		c->code = cc_fail(c->err, CC_EINVAL, 0, "\"%.100s\" is too long", path);
-	return buf;
-}
-
-static void add_home_at(struct compiler *c, struct cc_rule rule, const char *home, const char *const *names)
+static void add_home_at(struct cc_compiler *c, struct cc_rule rule, const char *home, const char *const *names)
 {
 	char path[CC_PATH_MAX];
 
@@ -116,24 +99,24 @@ static void add_home_at(struct compiler *c, struct cc_rule rule, const char *hom
 	}
 }
 
-static void add_home(struct compiler *c, struct cc_rule rule, const char *const *names)
+static void add_home(struct cc_compiler *c, struct cc_rule rule, const char *const *names)
 {
 	char home[CC_PATH_MAX];
 
 	if (!c->facts->home || c->facts->home[0] != '/' || c->facts->home[1] == '\0')
 		return;
 	add_home_at(c, rule, c->facts->home, names);
-	if (resolve(c, c->facts->home, home, sizeof(home)) && strcmp(home, c->facts->home) != 0)
+	if (cc_compile_resolve(c, c->facts->home, home, sizeof(home)) && strcmp(home, c->facts->home) != 0)
 		add_home_at(c, rule, home, names);
 }
 
 /* The policy's own denies: literal paths, or globs that are left as written. Nothing opens them. */
-static void add_denies(struct compiler *c, struct cc_rule rule, const struct cc_strv *list)
+static void add_denies(struct cc_compiler *c, struct cc_rule rule, const struct cc_strv *list)
 {
 	char buf[CC_PATH_MAX];
 
 	for (size_t i = 0; i < list->count; i++) {
-		const char *entry = at_home(c, list->items[i], buf, sizeof(buf));
+		const char *entry = cc_compile_at_home(c, list->items[i], buf, sizeof(buf));
 
 		if (entry[0] == '/' && !cc_path_is_glob(entry)) {
 			add_path(c, rule, entry, list->items[i]);
@@ -145,7 +128,7 @@ static void add_denies(struct compiler *c, struct cc_rule rule, const struct cc_
 	}
 }
 
-static void add_opens(struct compiler *c)
+static void add_opens(struct cc_compiler *c)
 {
 	const struct cc_policy *policy = &c->spec->policy;
 	struct cc_rule name = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = ALL_VERBS};
@@ -160,7 +143,7 @@ static void add_opens(struct compiler *c)
 		add(c, name, name.pattern);
 	}
 	for (size_t i = 0; i < policy->allow_paths.count; i++)
-		add_path(c, path, at_home(c, policy->allow_paths.items[i], buf, sizeof(buf)),
+		add_path(c, path, cc_compile_at_home(c, policy->allow_paths.items[i], buf, sizeof(buf)),
 			 policy->allow_paths.items[i]);
 	name.reason = "a well-known dependency tree";
 	for (size_t i = 0; (c->presets & CC_PRESET_PACKAGES) && cc_default_packages[i]; i++) {
@@ -170,7 +153,7 @@ static void add_opens(struct compiler *c)
 }
 
 /* A tracked name needs a rule only where a name rule would refuse it: at the file itself, or at a directory above. */
-static void open_tracked(struct compiler *c, const struct cc_pattern *denied, size_t count, const char *name)
+static void open_tracked(struct cc_compiler *c, const struct cc_pattern *denied, size_t count, const char *name)
 {
 	struct cc_rule rule = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = ALL_VERBS, .id = "tracked:"};
 	struct cc_view path = cc_view_of(name);
@@ -191,7 +174,7 @@ static void open_tracked(struct compiler *c, const struct cc_pattern *denied, si
 	}
 }
 
-static void add_tracked(struct compiler *c)
+static void add_tracked(struct cc_compiler *c)
 {
 	struct cc_pattern denied[16];
 	size_t count = 0;
@@ -213,7 +196,7 @@ static void add_tracked(struct compiler *c)
 		cc_pattern_done(&denied[--count]);
 }
 
-static void add_agent_names(struct compiler *c)
+static void add_agent_names(struct cc_compiler *c)
 {
 	struct cc_rule rule = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = ALL_VERBS};
 	char pattern[CC_PATH_MAX];
@@ -234,7 +217,7 @@ static void add_agent_names(struct compiler *c)
 	}
 }
 
-static void add_names(struct compiler *c)
+static void add_names(struct cc_compiler *c)
 {
 	struct cc_rule rule = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_DENY};
 
@@ -248,7 +231,7 @@ static void add_names(struct compiler *c)
 	}
 }
 
-static void add_mandatory(struct compiler *c)
+static void add_mandatory(struct cc_compiler *c)
 {
 	for (size_t i = 0; i < cc_default_rule_count; i++) {
 		const struct cc_default_rule *row = &cc_default_rules[i];
@@ -272,7 +255,7 @@ static void add_mandatory(struct compiler *c)
 	}
 }
 
-static void add_rules(struct compiler *c)
+static void add_rules(struct cc_compiler *c)
 {
 	struct cc_rule denied = {.effect = CC_EFFECT_DENY, .verbs = CC_VERBS_WRITE, .id = "protected:"};
 	struct cc_rule secret = {.effect = CC_EFFECT_DENY, .verbs = ALL_VERBS, .id = "deny-read:"};
@@ -305,151 +288,7 @@ static void add_rules(struct compiler *c)
 	add_mandatory(c);
 }
 
-static struct cc_mount *find_mount(struct compiler *c, const char *path)
-{
-	for (size_t i = 0; i < c->rules->mount_count; i++)
-		if (strcmp(c->rules->mounts[i].path, path) == 0)
-			return &c->rules->mounts[i];
-	return NULL;
-}
-
-/* Twice the same path: read-only wins over read-write, and what was said first over what comes by itself. */
-static void add_mount(struct compiler *c, const char *path, enum cc_mount_mode mode)
-{
-	char resolved[CC_PATH_MAX];
-	struct cc_mount *grown;
-	struct cc_mount *known;
-
-	if (c->code != CC_OK)
-		return;
-	if (resolve(c, path, resolved, sizeof(resolved)))
-		path = resolved;
-	known = find_mount(c, path);
-	if (known) {
-		if (mode == CC_MOUNT_STATE || (mode == CC_MOUNT_RO && known->mode == CC_MOUNT_RW))
-			known->mode = mode;
-		return;
-	}
-	grown = realloc(c->rules->mounts, (c->rules->mount_count + 1) * sizeof(*grown));
-	if (!grown) {
-		fail_memory(c);
-		return;
-	}
-	c->rules->mounts = grown;
-	grown[c->rules->mount_count++] = (struct cc_mount){copy(c, path), mode};
-}
-
-/* The session's own directories, unless a bind lies over them: then the person wants the real one. */
-static void add_private(struct compiler *c, const char *path)
-{
-	for (size_t i = 0; i < c->rules->mount_count; i++)
-		if (c->rules->mounts[i].path && cc_path_within(cc_view_of(path), cc_view_of(c->rules->mounts[i].path)))
-			return;
-	add_mount(c, path, CC_MOUNT_PRIVATE);
-}
-
-static void add_mounts(struct compiler *c)
-{
-	const struct cc_spec *spec = c->spec;
-	enum cc_mount_mode writable = cc_mode_writes(spec->mode) ? CC_MOUNT_RW : CC_MOUNT_RO;
-	char buf[CC_PATH_MAX];
-
-	for (size_t i = 0; i < spec->bind_count; i++)
-		add_mount(c, spec->binds[i].guest_path, spec->binds[i].read_only ? CC_MOUNT_RO : writable);
-	for (size_t i = 0; i < spec->policy.allow_write.count; i++)
-		add_mount(c, at_home(c, spec->policy.allow_write.items[i], buf, sizeof(buf)), writable);
-	for (size_t i = 0; i < spec->policy.allow_read.count; i++)
-		add_mount(c, at_home(c, spec->policy.allow_read.items[i], buf, sizeof(buf)), CC_MOUNT_RO);
-	for (size_t i = 0; i < spec->runner_state_dirs.count; i++)
-		add_mount(c, spec->runner_state_dirs.items[i], CC_MOUNT_STATE);
-	add_private(c, "/tmp");
-	add_private(c, "/dev/shm");
-	if (c->facts->home && c->facts->home[0] == '/' && c->facts->home[1] != '\0')
-		add_private(c, c->facts->home);
-}
-
-static const struct cc_mount *mount_at(const struct compiler *c, struct cc_view path)
-{
-	const struct cc_mount *best = NULL;
-
-	for (size_t i = 0; i < c->rules->mount_count; i++) {
-		const struct cc_mount *m = &c->rules->mounts[i];
-
-		if (cc_path_within(path, cc_view_of(m->path)) && (!best || strlen(best->path) < strlen(m->path)))
-			best = m;
-	}
-	return best;
-}
-
-/* Reading opens are trapped only where a path that must not be read is visible at all. */
-static bool reads_matter(const struct compiler *c)
-{
-	for (size_t i = 0; i < c->rules->rule_count; i++) {
-		const struct cc_rule *rule = &c->rules->rules[i];
-		const struct cc_mount *over;
-
-		if (rule->effect != CC_EFFECT_DENY || !(rule->verbs & V(READ)))
-			continue;
-		over = rule->kind == CC_RULE_PATH ? mount_at(c, cc_view_of(rule->pattern)) : NULL;
-		if (over && over->mode != CC_MOUNT_PRIVATE)
-			return true;
-		for (size_t m = 0; m < c->rules->mount_count; m++)
-			if (c->rules->mounts[m].mode != CC_MOUNT_PRIVATE &&
-			    (rule->kind != CC_RULE_PATH ||
-			     cc_path_within(cc_view_of(c->rules->mounts[m].path), cc_view_of(rule->pattern))))
-				return true;
-	}
-	return false;
-}
-
-static void push_all(struct compiler *c, struct cc_strv *to, const char *const *from)
-{
-	for (size_t i = 0; c->code == CC_OK && from[i]; i++)
-		if (!cc_strv_has(to, from[i]))
-			c->code = cc_strv_push(to, from[i], c->err);
-}
-
-static void push_list(struct compiler *c, struct cc_strv *to, const struct cc_strv *from)
-{
-	if (from->count)
-		push_all(c, to, (const char *const *)from->items);
-}
-
-static void add_net(struct compiler *c)
-{
-	const struct cc_spec *spec = c->spec;
-	struct cc_net_rules *net = c->code == CC_OK ? calloc(1, sizeof(*net)) : NULL;
-
-	if (!net) {
-		fail_memory(c);
-		return;
-	}
-	c->rules->net = net;
-	net->enabled = spec->network_enabled && spec->policy.network != 0;
-	if (net->enabled) { /* off means an empty list, and an empty list means no (contract 7.5) */
-		push_all(c, &net->allow, cc_default_allow_hosts);
-		push_list(c, &net->allow, &spec->egress_allowlist);
-		push_list(c, &net->allow, &spec->policy.allowed_domains);
-		push_list(c, &net->allow, &c->facts->agent_hosts);
-	}
-	push_all(c, &net->deny, cc_default_deny_hosts);
-	push_list(c, &net->deny, &spec->policy.denied_domains);
-	push_list(c, &net->private_names, &spec->policy.private_names);
-	push_list(c, &net->private_cidrs, &spec->policy.private_cidrs);
-	if (c->code == CC_OK && spec->policy.host_count) {
-		net->hosts = calloc(spec->policy.host_count, sizeof(*net->hosts));
-		if (!net->hosts)
-			fail_memory(c);
-	}
-	for (size_t i = 0; c->code == CC_OK && i < spec->policy.host_count; i++) {
-		struct cc_static_host *host = &net->hosts[net->host_count++];
-
-		host->name = copy(c, spec->policy.hosts[i].name);
-		push_list(c, &host->addresses, &spec->policy.hosts[i].addresses);
-	}
-}
-
-static void add_presets(struct compiler *c)
+static void add_presets(struct cc_compiler *c)
 {
 	for (size_t i = 0; c->code == CC_OK && i < c->spec->policy.presets.count; i++) {
 		const char *name = c->spec->policy.presets.items[i];
@@ -467,23 +306,23 @@ enum cc_code cc_rules_compile(const struct cc_spec *spec, const struct cc_rule_f
 {
 	CC_AUTO(cc_rules) rules = calloc(1, sizeof(*rules));
 	const struct cc_rule_facts nothing = {0};
-	struct compiler c = {.spec = spec, .facts = facts ? facts : &nothing, .rules = rules, .err = err};
+	struct cc_compiler c = {.spec = spec, .facts = facts ? facts : &nothing, .rules = rules, .err = err};
 
 	if (!rules)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	c.code = cc_spec_check(spec, err);
 	if (c.code != CC_OK)
 		return c.code;
-	rules->session_id = copy(&c, spec->session_id);
+	rules->session_id = cc_compile_copy(&c, spec->session_id);
 	rules->mode = spec->mode;
 	add_presets(&c);
-	add_mounts(&c);
+	cc_compile_mounts(&c);
 	if (c.code == CC_OK)
 		add_rules(&c);
-	push_list(&c, &rules->sockets, &spec->policy.allow_sockets);
-	add_net(&c);
+	cc_compile_push(&c, &rules->sockets, &spec->policy.allow_sockets);
+	cc_compile_net(&c);
 	if (c.code == CC_OK)
-		rules->reads_judged = reads_matter(&c);
+		rules->reads_judged = cc_compile_reads_matter(&c);
 	if (c.code == CC_OK)
 		c.code = cc_rules_seal(rules, err);
 	if (c.code == CC_OK)

@@ -4,7 +4,6 @@
 #include "policy/decide.h"
 
 #include "policy/index.h"
-#include "policy/path.h"
 
 #include <string.h>
 

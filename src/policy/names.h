@@ -1,4 +1,6 @@
-/* names.h - patterns over the parts of a path, compiled. A pattern is a sequence of parts; each part is a name with
+/* names.h - paths as text, and patterns over their parts. Pure; symbolic links are the caller's business.
+ *
+ * A pattern is a sequence of parts; each part is a name with
  * "*" (any bytes) and "?" (one character) in it, and "**" stands for any number of parts. ASCII letters compare equal
  * in both cases, always: on a case-folding file system ".ENV" is ".env". */
 #ifndef CC_POLICY_NAMES_H
@@ -7,6 +9,16 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "policy/decide.h"
+
+enum { CC_PATH_MAX = 4096, CC_NAME_MAX = 255 };
+
+/* CC_EINVAL unless path is absolute, without empty, "." and ".." parts, without trailing slash (but "/" itself is
+ * fine), control bytes or parts that are too long. what names the path in the message. */
+CC_MUST enum cc_code cc_path_check(const char *what, const char *path, struct cc_err *err);
+/* path is root or lies below it. Byte for byte. */
+bool cc_path_within(struct cc_view path, struct cc_view root);
+/* Does the text hold a wildcard (contract 6.1: such entries are globs)? */
+bool cc_path_is_glob(const char *text);
 
 enum cc_part_kind {
 	CC_PART_LITERAL = 0,

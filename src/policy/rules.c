@@ -1,7 +1,6 @@
 #include "policy/rules.h"
 
 #include "policy/index.h"
-#include "policy/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +195,9 @@ static enum cc_code build(const struct cc_rules *rules, struct cc_rules_index *i
 		code = cc_pattern_parse(rule->pattern, rule->kind == CC_RULE_TREE, &m->pattern, err);
 		if (code != CC_OK)
 			return code;
+		for (size_t part = 0; rule->leaf && part < m->pattern.count; part++)
+			if (m->pattern.parts[part].kind == CC_PART_DEEP)
+				code = cc_fail(err, CC_EINVAL, 0, "rule %s: a leaf has no \"**\" in it", rule->id);
 		m->rule = (uint32_t)i;
 		m->next = CC_NO_RULE;
 		file_matcher(index, rule, index->matcher_count++);

@@ -1,7 +1,7 @@
 #include "policy/spec.h"
 
 #include "base/mem.h"
-#include "policy/path.h"
+#include "policy/names.h"
 
 #include <string.h>
 

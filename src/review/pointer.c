@@ -1,6 +1,6 @@
 #include "review/config.h"
 
-#include "policy/path.h"
+#include "policy/names.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "policy/defaults.h"
 #include "policy/names.h"
-#include "policy/path.h"
 #include "wire/json.h"
 
 #include <stdlib.h>

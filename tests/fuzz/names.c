@@ -2,7 +2,6 @@
  * slow one that tries everything, and the decision to what must hold for every path. */
 #include "policy/decide.h"
 #include "policy/names.h"
-#include "policy/path.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 #include "../t.h"
 
 #include "policy/names.h"
-#include "policy/path.h"
 
 static const struct {
 	const char *pattern, *path;

@@ -7,12 +7,14 @@ static bool resolve_links(void *context, const char *path, char *out, size_t cap
 {
 	static const struct {
 		const char *from, *to;
-	} links[] = {{"/r/ln", "/r/real"}, {"/home/u", "/homes/u"}};
+	} links[] = {{"/r/ln", "/r/real"}, {"/r/l2", "/r/other"}, {"/home/u", "/homes/u"}};
 
 	(void)context;
 	for (size_t i = 0; i < CC_COUNT(links); i++) {
 		size_t len = strlen(links[i].from);
 
+		if (strstr(path, "absent"))
+			return false;
 		if (strncmp(path, links[i].from, len) == 0 && (path[len] == '/' || path[len] == '\0')) {
 			snprintf(out, cap, "%s%s", links[i].to, path + len);
 			return true;
@@ -27,6 +29,7 @@ static void both_spellings_are_denied(void **state)
 		ASK(CREATE, "/r/ln/x", "deny protected:/r/ln"),
 		ASK(CREATE, "/r/real/x", "deny protected:/r/ln"),
 		ASK(RENAME_FROM, "/r/real", "deny protected:/r/ln"),
+		ASK(CREATE, "/r/other/absent/deep", "deny deny-write:/r/l2/absent/deep"),
 		ASK(CREATE, "/homes/u/p/.ssh/x", "allow"),
 		ASK(CREATE, "/homes/u/p/a", "allow"),
 		ASK(CREATE, "/homes/u/other", "allow"),
@@ -37,6 +40,7 @@ static void both_spellings_are_denied(void **state)
 	rig_init(&rig);
 	rig.facts.resolve = resolve_links;
 	rig_add(&rig, &rig.spec.protected_paths, "/r/ln");
+	rig_add(&rig, &rig.spec.policy.deny_write, "/r/l2/absent/deep");
 	T_OK(cc_spec_add_bind(&rig.spec, "/home/u/p", false, &rig.err), rig.err);
 	rig_compile(&rig);
 	rig_check(&rig, rows, CC_COUNT(rows));
