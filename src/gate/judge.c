@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CONTENT_MAX = 1 << 20 };
+enum { CONTENT_MAX = CC_GITCONFIG_MAX };
 
 static int no_direct_write(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, const char *rule)
 {
@@ -20,46 +20,23 @@ static int no_direct_write(struct cc_call *call, enum cc_verb verb, const struct
 			 "written only by renaming NAME.lock onto it");
 }
 
-/* The parts git takes for a repository when they lie together outside .git. */
-enum { HEAD = 1, OBJECTS = 2, REFS = 4, CONFIG = 8, COMMONDIR = 16 };
-static const struct {
-	const char *name;
-	unsigned bit;
-} parts[] = {
-	{"HEAD", HEAD}, {"objects", OBJECTS}, {"refs", REFS}, {"config", CONFIG}, {"commondir", COMMONDIR},
-};
-
-/* Would the new name make its directory a repository whose configuration somebody else wrote? config or commondir
- * beside any part, or the last part beside one of those (attacks 4). */
-static bool completes(unsigned there, unsigned fresh)
-{
-	unsigned all = there | fresh, skeleton = HEAD | OBJECTS | REFS, control = CONFIG | COMMONDIR;
-
-	if (fresh & control)
-		return there & skeleton;
-	if (all & COMMONDIR)
-		return fresh & HEAD;
-	return all & CONFIG && (all & skeleton) == skeleton;
-}
-
+/* Would the new name make its directory a repository whose configuration somebody else wrote (attacks 4)? */
 static int judge_bare(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc)
 {
-	unsigned there = 0, fresh = 0;
-	size_t len = strlen(loc->name) - (loc->slash ? 1 : 0);
+	unsigned there = 0;
+	unsigned fresh = cc_bare_part_of((struct cc_view){loc->name, strlen(loc->name) - (loc->slash ? 1 : 0)});
 
 	if (!call->exclusive)
 		return CC_CALL_EXCLUSIVE; /* two parts must not be judged at the same time */
-	for (size_t i = 0; i < CC_COUNT(parts); i++) {
+	for (const struct cc_bare_name *part = cc_bare_names; part->name; part++) {
 		struct cc_statx st;
 
-		if (cc_k_statx(loc->parent, parts[i].name, &st) == 0)
-			there |= parts[i].bit;
-		if (cc_view_eq_nocase((struct cc_view){loc->name, len}, cc_view_of(parts[i].name)))
-			fresh = parts[i].bit;
+		if (cc_k_statx(loc->parent, part->name, &st) == 0)
+			there |= part->part;
 	}
 	if (there & fresh)
 		return 0; /* it is there already: nothing comes into being */
-	if (completes(there, fresh))
+	if (cc_bare_completes(there | fresh))
 		return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, "git:bare",
 				 "it would complete a bare repository");
 	return 0;
@@ -80,46 +57,17 @@ int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, 
 	return -EACCES;
 }
 
-/* A path that a pointer file names, from the directory the file lies in: a directory of the same mount. */
-static bool points_inside(struct cc_call *call, const struct cc_loc *to, struct cc_view text)
-{
-	static const char prefix[] = "gitdir:";
-	CC_AUTO_OBJ obj = {.fd = -1};
-	char path[PATH_MAX];
-	int fd;
-
-	if (cc_view_starts(text, prefix)) {
-		text.ptr += sizeof(prefix) - 1;
-		text.len -= sizeof(prefix) - 1;
-	}
-	while (text.len && (*text.ptr == ' ' || *text.ptr == '\t')) {
-		text.ptr++;
-		text.len--;
-	}
-	while (text.len && strchr(" \t\r\n", text.ptr[text.len - 1]))
-		text.len--;
-	if (text.len == 0 || text.len >= sizeof(path) || memchr(text.ptr, '\0', text.len) ||
-	    memchr(text.ptr, '\n', text.len))
-		return false;
-	memcpy(path, text.ptr, text.len);
-	path[text.len] = '\0';
-	fd = cc_k_openat2(to->parent, path, O_PATH, 0, CC_RESOLVE_NO_MAGICLINKS);
-	return fd >= 0 && cc_describe(call->gate, fd, &obj) == 0 && obj.mount && obj.mount == to->mount;
-}
-
 static int judge_content(struct cc_call *call, enum cc_judge judge, const struct cc_loc *to, struct cc_view text)
 {
+	struct cc_view path = {to->path, to->len}, root = {to->mount->path, to->mount->len};
 	struct cc_err err = {0};
-	struct cc_view path = {to->path, to->len};
+	enum cc_code code =
+		judge == CC_JUDGE_CONFIG ? cc_gitconfig_judge(text, &err) : cc_gitpointer_judge(path, text, root, &err);
 
-	if (judge == CC_JUDGE_CONFIG) {
-		if (cc_config_judge(text, &err) == CC_OK)
-			return 0;
-		return cc_refuse(call, CC_VERB_RENAME_TO, path, "git:config", err.what);
-	}
-	if (points_inside(call, to, text))
+	if (code == CC_OK)
 		return 0;
-	return cc_refuse(call, CC_VERB_RENAME_TO, path, "git:pointer", "it does not point inside the bind");
+	return cc_refuse(call, CC_VERB_RENAME_TO, path, judge == CC_JUDGE_CONFIG ? "git:config" : "git:pointer",
+			 err.what);
 }
 
 /* Writes what was judged to an inode nobody else has open, and puts it in place. */

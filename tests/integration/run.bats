@@ -53,7 +53,7 @@ load lib
 }
 
 @test "SIGTERM and SIGINT to ccbox reach the command" {
-	box -- sh -c 'trap "echo got; exit 5" TERM INT; echo up; while :; do sleep 0.05; done' >out &
+	"$CCBOX" run --quiet -- sh -c 'trap "echo got; exit 5" TERM INT; echo up; while :; do sleep 0.05; done' >out &
 	pid=$!
 	for _ in $(seq 100); do grep -q up out && break; sleep 0.05; done
 	kill -TERM $pid
