@@ -31,6 +31,7 @@ bool cc_net_prepare_listener(int fd);
 /* Accepts one connection, non-blocking. -1 with errno. */
 int cc_net_accept(int listener);
 void cc_net_reset_on_close(int fd); /* the peer will see RST */
+uint16_t cc_net_port(int listener); /* 0 = unknown */
 /* Is addr:port what the listener itself is bound to, seen from this network namespace? */
 bool cc_net_is_listener(int listener, const struct cc_addr *addr, uint16_t port);
 /* Is addr one of this host's own interface addresses? */

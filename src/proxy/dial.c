@@ -54,6 +54,7 @@ struct cc_dialer {
 	struct cc_lookups *lookups;
 	const struct cc_net_rules *rules;
 	int listeners[LISTENERS_MAX];
+	uint16_t listener_ports[LISTENERS_MAX];
 	size_t listener_count;
 	struct entry *entries;
 	size_t entry_count;
@@ -155,7 +156,7 @@ static bool is_own(void *context, const struct cc_addr *addr, uint16_t port, boo
 	const struct cc_dialer *dialer = context;
 
 	for (size_t i = 0; i < dialer->listener_count; i++)
-		if (cc_net_is_listener(dialer->listeners[i], addr, port))
+		if (dialer->listener_ports[i] == port && cc_net_is_listener(dialer->listeners[i], addr, port))
 			return true;
 	return !consented && cc_net_is_own(addr);
 }
@@ -437,7 +438,10 @@ void cc_dialer_set_rules(struct cc_dialer *dialer, const struct cc_net_rules *ru
 void cc_dialer_set_listeners(struct cc_dialer *dialer, const int *fds, size_t count)
 {
 	dialer->listener_count = count < LISTENERS_MAX ? count : LISTENERS_MAX;
-	memcpy(dialer->listeners, fds, dialer->listener_count * sizeof(*fds));
+	for (size_t i = 0; i < dialer->listener_count; i++) {
+		dialer->listeners[i] = fds[i];
+		dialer->listener_ports[i] = cc_net_port(fds[i]);
+	}
 }
 
 enum cc_code cc_dialer_new(struct cc_loop *loop, unsigned threads, cc_lookup_fn *fn, void *context,

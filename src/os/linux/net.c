@@ -120,6 +120,17 @@ static bool any_address(const void *bytes, size_t len)
 	return memcmp(bytes, zero, len) == 0;
 }
 
+uint16_t cc_net_port(int listener)
+{
+	struct sockaddr_storage bound;
+	socklen_t len = sizeof(bound);
+
+	if (getsockname(listener, (struct sockaddr *)&bound, &len) < 0)
+		return 0;
+	return ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
+						: ((struct sockaddr_in6 *)&bound)->sin6_port);
+}
+
 bool cc_net_is_listener(int listener, const struct cc_addr *addr, uint16_t port)
 {
 	struct sockaddr_storage bound;

@@ -1,0 +1,30 @@
+/* confine.h - what a helper gives up before it reads a byte that is not its owner's. Each step holds for the process
+ * and, where the kernel makes that a matter of threads, for threads started later. */
+#ifndef CC_OS_CONFINE_H
+#define CC_OS_CONFINE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* No core files, not dumpable, no_new_privs, no capability; root becomes the overflow user where one is mapped. */
+CC_MUST enum cc_code cc_confine_power(struct cc_err *err);
+/* Landlock: the paths that exist may be read, nothing else; nothing may be written, executed or bound (TCP).
+ * *out_held is false when the kernel has no Landlock. Call before any thread is started. */
+CC_MUST enum cc_code cc_confine_files(const char *const *readable, size_t count, bool *out_held, struct cc_err *err);
+
+/* A system call that stays, perhaps only with some values of one argument. */
+struct cc_confine_call {
+	int nr;
+	int arg; /* -1: any arguments */
+	uint32_t values[4];
+	size_t count;
+};
+/* seccomp allow-list for every thread; everything else is ENOSYS. */
+CC_MUST enum cc_code cc_confine_calls(const struct cc_confine_call *calls, size_t count, struct cc_err *err);
+/* Closes every descriptor but 0-2 and keep. */
+void cc_confine_fds(int keep);
+
+#endif

@@ -1,0 +1,184 @@
+#define _GNU_SOURCE
+#include "os/confine.h"
+
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <limits.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { OVERFLOW_ID = 65534, CALLS_MAX = 200, X32_BIT = 0x40000000 };
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "no seccomp architecture is known for this machine"
+#endif
+
+void cc_confine_fds(int keep)
+{
+	if (keep > 3)
+		syscall(SYS_close_range, 3u, (unsigned)keep - 1, 0u);
+	syscall(SYS_close_range, keep >= 3 ? (unsigned)keep + 1 : 3u, ~0u, 0u);
+}
+
+/* Root's own files are not what a proxy needs; where the overflow user is not mapped (a small user namespace) the
+ * capabilities are dropped all the same. */
+static void leave_root(void)
+{
+	if (geteuid() != 0)
+		return;
+	if (setgroups(0, NULL) < 0 && errno != EPERM)
+		return;
+	if (setresgid(OVERFLOW_ID, OVERFLOW_ID, OVERFLOW_ID) == 0)
+		(void)!setresuid(OVERFLOW_ID, OVERFLOW_ID, OVERFLOW_ID);
+}
+
+enum cc_code cc_confine_power(struct cc_err *err)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+	const struct rlimit no_core = {0, 0};
+
+	leave_root();
+	if (setrlimit(RLIMIT_CORE, &no_core) < 0)
+		return cc_fail(err, CC_ESYS, errno, "setrlimit");
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capset, &head, none) < 0)
+		return cc_fail(err, CC_ESYS, errno, "capset");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return cc_fail(err, CC_ESYS, errno, "PR_SET_NO_NEW_PRIVS");
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return cc_fail(err, CC_ESYS, errno, "PR_SET_DUMPABLE");
+	return CC_OK;
+}
+
+/* Own copy of the kernel's structure: the headers of the build machine may be older than the kernel. */
+struct ruleset_attr {
+	uint64_t fs;
+	uint64_t net;
+	uint64_t scoped;
+};
+
+enum {
+	FS_ABI_1 = (1 << 13) - 1,
+	FS_REFER = 1 << 13,
+	FS_TRUNCATE = 1 << 14,
+	FS_IOCTL_DEV = 1 << 15,
+	NET_BIND_TCP = 1,
+	SCOPE_ALL = 3,
+};
+
+static void add_readable(int ruleset, const char *path)
+{
+	CC_AUTO_FD fd = open(path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE};
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return;
+	if (S_ISDIR(st.st_mode))
+		rule.allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR;
+	rule.parent_fd = fd;
+	/* A path that cannot be added stays closed: that is the safe side. */
+	(void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+enum cc_code cc_confine_files(const char *const *readable, size_t count, bool *out_held, struct cc_err *err)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	struct ruleset_attr attr = {.fs = FS_ABI_1};
+	CC_AUTO_FD ruleset = -1;
+
+	*out_held = false;
+	if (abi < 1)
+		return CC_OK;
+	attr.fs |= abi >= 2 ? FS_REFER : 0;
+	attr.fs |= abi >= 3 ? FS_TRUNCATE : 0;
+	attr.net |= abi >= 4 ? NET_BIND_TCP : 0;
+	attr.fs |= abi >= 5 ? FS_IOCTL_DEV : 0;
+	attr.scoped |= abi >= 6 ? SCOPE_ALL : 0;
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr,
+			       abi >= 6   ? sizeof(attr)
+			       : abi >= 4 ? 2 * sizeof(uint64_t)
+					  : sizeof(uint64_t),
+			       0);
+	if (ruleset < 0)
+		return cc_fail(err, CC_ESYS, errno, "landlock_create_ruleset");
+	for (size_t i = 0; i < count; i++)
+		add_readable(ruleset, readable[i]);
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		return cc_fail(err, CC_ESYS, errno, "landlock_restrict_self");
+	*out_held = true;
+	return CC_OK;
+}
+
+struct program {
+	struct sock_filter code[CALLS_MAX * 8];
+	unsigned short len;
+};
+
+static void emit(struct program *program, struct sock_filter step)
+{
+	program->code[program->len++] = step;
+}
+
+#define LOAD(field)  ((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field)))
+#define RETURN(what) ((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, (what)))
+#define IF_EQUAL(value, yes, no)                                                                                       \
+	((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), (yes), (no)))
+
+static void emit_call(struct program *program, const struct cc_confine_call *call)
+{
+	uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) + (size_t)(call->arg < 0 ? 0 : call->arg) * 8);
+
+	if (call->arg < 0) {
+		emit(program, IF_EQUAL(call->nr, 0, 1));
+		emit(program, RETURN(SECCOMP_RET_ALLOW));
+		return;
+	}
+	emit(program, IF_EQUAL(call->nr, 0, (unsigned char)(2 + 2 * call->count)));
+	emit(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low));
+	for (size_t i = 0; i < call->count; i++) {
+		emit(program, IF_EQUAL(call->values[i], 0, 1));
+		emit(program, RETURN(SECCOMP_RET_ALLOW));
+	}
+	emit(program, RETURN(SECCOMP_RET_ERRNO | EPERM));
+}
+
+enum cc_code cc_confine_calls(const struct cc_confine_call *calls, size_t count, struct cc_err *err)
+{
+	static struct program program;
+	struct sock_fprog filter = {.filter = program.code};
+
+	if (count > CALLS_MAX)
+		return cc_fail(err, CC_ELIMIT, 0, "%zu system calls", count);
+	program.len = 0;
+	emit(&program, LOAD(arch));
+	emit(&program, IF_EQUAL(NATIVE_ARCH, 1, 0));
+	emit(&program, RETURN(SECCOMP_RET_KILL_PROCESS));
+	emit(&program, LOAD(nr));
+	emit(&program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1));
+	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	for (size_t i = 0; i < count; i++)
+		emit_call(&program, &calls[i]);
+	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	filter.len = program.len;
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
+		return cc_fail(err, CC_ESYS, errno, "seccomp");
+	return CC_OK;
+}

@@ -1,0 +1,389 @@
+#define _GNU_SOURCE
+#include "proxy/conn.h"
+
+#include "os/fd.h"
+#include "proxy/relay.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static const char *const protos[] = {
+	[CC_PROTO_UNKNOWN] = "unknown", [CC_PROTO_CONNECT] = "connect", [CC_PROTO_HTTP] = "http",
+	[CC_PROTO_SOCKS5] = "socks5",   [CC_PROTO_SOCKS4] = "socks4",
+};
+
+void cc_conn_set_deadline(struct cc_conn *conn, int64_t ms)
+{
+	conn->deadline = conn->shared->now + ms;
+	if (conn->deadline < conn->shared->due)
+		conn->shared->due = conn->deadline;
+}
+
+void cc_conn_again(struct cc_conn *conn)
+{
+	if (conn->ready || conn->phase == CC_PHASE_DEAD)
+		return;
+	conn->ready = true;
+	conn->ready_next = conn->shared->ready;
+	conn->shared->ready = conn;
+}
+
+static void client_ready(struct cc_watch *watch, unsigned events)
+{
+	struct cc_conn *conn = (struct cc_conn *)((char *)watch - offsetof(struct cc_conn, client.watch));
+
+	cc_end_note(&conn->client, events);
+	cc_conn_step(conn);
+}
+
+static void upstream_ready(struct cc_watch *watch, unsigned events)
+{
+	struct cc_conn *conn = (struct cc_conn *)((char *)watch - offsetof(struct cc_conn, upstream.watch));
+
+	cc_end_note(&conn->upstream, events);
+	cc_conn_step(conn);
+}
+
+void cc_conn_open(struct cc_shared *shared, int fd)
+{
+	struct cc_conn *conn = calloc(1, sizeof(*conn));
+	struct cc_front *front = cc_conn_front_new();
+
+	if (!conn || !front) {
+		free(conn);
+		free(front);
+		cc_fd_close(&fd);
+		return;
+	}
+	conn->shared = shared;
+	conn->front = front;
+	conn->client = (struct cc_end){.watch = {client_ready}, .fd = fd, .writable = true};
+	conn->upstream = (struct cc_end){.watch = {upstream_ready}, .fd = -1};
+	conn->over = shared->count >= CC_CONNS_MAX;
+	conn->next = shared->conns;
+	if (conn->next)
+		conn->next->prev = conn;
+	shared->conns = conn;
+	shared->count++;
+	cc_conn_set_deadline(conn, CC_CONN_HEAD_MS);
+	if (cc_loop_add(shared->loop, fd, CC_LOOP_READ | CC_LOOP_WRITE, &conn->client.watch, NULL) != CC_OK)
+		cc_conn_close(conn, true);
+}
+
+void cc_conn_drop_upstream(struct cc_conn *conn)
+{
+	if (conn->dial) {
+		cc_dial_cancel(conn->dial);
+		conn->dial = NULL;
+		conn->shared->dialing--;
+	}
+	if (conn->upstream.fd >= 0)
+		cc_report_closed(conn->shared->report, conn->host, conn->port, conn->up.bytes, conn->down.bytes,
+				 conn->shared->now - conn->started);
+	cc_fd_close(&conn->upstream.fd);
+	conn->up.bytes = conn->down.bytes = 0;
+}
+
+void cc_conn_close(struct cc_conn *conn, bool reset)
+{
+	struct cc_shared *shared = conn->shared;
+
+	if (conn->phase == CC_PHASE_DEAD)
+		return;
+	if (reset) {
+		cc_net_reset_on_close(conn->client.fd);
+		if (conn->upstream.fd >= 0)
+			cc_net_reset_on_close(conn->upstream.fd);
+	}
+	cc_conn_drop_upstream(conn);
+	cc_fd_close(&conn->client.fd);
+	cc_flow_done(shared->pumps, &conn->up);
+	cc_flow_done(shared->pumps, &conn->down);
+	cc_conn_front_free(conn);
+	cc_relay_free(conn->relay);
+	conn->relay = NULL;
+	free(conn->host);
+	conn->host = NULL;
+	if (conn->prev)
+		conn->prev->next = conn->next;
+	else
+		shared->conns = conn->next;
+	if (conn->next)
+		conn->next->prev = conn->prev;
+	shared->count--;
+	conn->phase = CC_PHASE_DEAD;
+	conn->next = shared->dead;
+	shared->dead = conn;
+}
+
+/* ---- the end of a refusal: send, say that no more comes, read what is on its way (a close with unread bytes would
+ * be a RST, and the client might never see the answer) */
+
+void cc_conn_drain(struct cc_conn *conn)
+{
+	cc_conn_drop_upstream(conn);
+	cc_conn_front_free(conn);
+	cc_relay_free(conn->relay);
+	conn->relay = NULL;
+	conn->phase = CC_PHASE_DRAIN;
+	cc_conn_set_deadline(conn, CC_CONN_DRAIN_MS);
+	cc_conn_again(conn);
+}
+
+static void drain_step(struct cc_conn *conn)
+{
+	char *scratch = cc_pumps_scratch(conn->shared->pumps);
+	enum cc_flow_step step = cc_flow_flush(conn->shared->pumps, &conn->down, &conn->client);
+
+	if (step == CC_FLOW_BROKEN) {
+		cc_conn_close(conn, false);
+		return;
+	}
+	if (step == CC_FLOW_ENDED && !conn->down.ended) {
+		shutdown(conn->client.fd, SHUT_WR);
+		conn->down.ended = true;
+	}
+	while (conn->client.readable) {
+		long got = cc_end_read(&conn->client, scratch, CC_TUNNEL_SCRATCH);
+
+		if (got > 0)
+			conn->up.bytes += (uint64_t)got;
+		if (got == -2 || conn->up.bytes > CC_CONN_DRAIN_BYTES || (got == 0 && conn->down.ended)) {
+			cc_conn_close(conn, false);
+			return;
+		}
+		if (got <= 0)
+			return;
+	}
+}
+
+void cc_conn_refuse(struct cc_conn *conn, const struct cc_refusal *refusal)
+{
+	struct cc_report_net net = refusal->net;
+	struct cc_buf out;
+
+	net.proto = protos[conn->proto];
+	if (!refusal->quiet)
+		cc_report_net(conn->shared->report, conn->shared->now, &net);
+	cc_buf_init(&out, 16384);
+	if (conn->proto == CC_PROTO_SOCKS5 || conn->proto == CC_PROTO_SOCKS4)
+		cc_socks_answer(&conn->front->socks, refusal->reply, &out);
+	else
+		cc_report_refusal(&net, refusal->status, refusal->head_only, &out);
+	if (!cc_flow_push(&conn->down, out.data, out.len)) {
+		cc_conn_close(conn, true);
+	} else {
+		cc_conn_drain(conn);
+	}
+	cc_buf_done(&out);
+}
+
+/* ---- decision and dial */
+
+static const struct {
+	enum cc_dial_outcome outcome;
+	int sys; /* 0 = any */
+	unsigned status;
+	enum cc_socks_reply reply;
+	const char *detail;
+} failures[] = {
+	{CC_DIAL_FAILED, ECONNREFUSED, 502, CC_SOCKS_REFUSED, "the host refused the connection"},
+	{CC_DIAL_FAILED, ENETUNREACH, 502, CC_SOCKS_NET_UNREACHABLE, "the network is unreachable"},
+	{CC_DIAL_FAILED, EHOSTUNREACH, 502, CC_SOCKS_HOST_UNREACHABLE, "the host is unreachable"},
+	{CC_DIAL_FAILED, ETIMEDOUT, 504, CC_SOCKS_HOST_UNREACHABLE, "the host did not answer in time"},
+	{CC_DIAL_FAILED, 0, 502, CC_SOCKS_FAILURE, "the connection could not be made"},
+	{CC_DIAL_NO_NAME, 0, 502, CC_SOCKS_HOST_UNREACHABLE, "the name does not exist"},
+	{CC_DIAL_NO_ANSWER, 0, 502, CC_SOCKS_HOST_UNREACHABLE, "the name could not be looked up"},
+	{CC_DIAL_TIMEOUT, 0, 504, CC_SOCKS_HOST_UNREACHABLE, "the host did not answer in time"},
+	{CC_DIAL_LIMIT, 0, 503, CC_SOCKS_FAILURE, "too many lookups at once"},
+};
+
+static void refuse_decision(struct cc_conn *conn, const struct cc_host *host, uint16_t port,
+			    const struct cc_net_decision *decision, const struct cc_addr *addr, bool head_only)
+{
+	bool limit = decision->reason == CC_NET_LIMIT;
+	struct cc_refusal refusal = {
+		.net = {.host = cc_view_of(host->text),
+			.port = port,
+			.reason = decision->reason,
+			.entry = decision->entry},
+		.status = limit ? 503 : 403,
+		.reply = limit ? CC_SOCKS_FAILURE : CC_SOCKS_POLICY,
+		.head_only = head_only,
+	};
+	struct cc_host literal;
+
+	if (addr && addr->len) {
+		cc_host_from_addr(addr->bytes, addr->len, &literal);
+		refusal.net.address = literal.text;
+		refusal.net.klass = cc_addr_class_name(cc_addr_classify(addr->bytes, addr->len));
+	}
+	cc_conn_refuse(conn, &refusal);
+}
+
+static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *result, bool head_only)
+{
+	struct cc_host host = {0};
+	size_t row = 0;
+
+	snprintf(host.text, sizeof(host.text), "%s", conn->host);
+	if (result->outcome == CC_DIAL_REFUSED) {
+		refuse_decision(conn, &host, conn->port, &result->decision, &result->addr, head_only);
+		return;
+	}
+	while (row + 1 < CC_COUNT(failures) &&
+	       (failures[row].outcome != result->outcome || (failures[row].sys && failures[row].sys != result->sys)))
+		row++;
+	struct cc_refusal refusal = {
+		.net = {.allowed = true,
+			.host = cc_view_of(host.text),
+			.port = conn->port,
+			.reason = result->outcome == CC_DIAL_LIMIT ? CC_NET_LIMIT : CC_NET_ALLOWED,
+			.detail = failures[row].detail},
+		.status = failures[row].status,
+		.reply = failures[row].reply,
+		.head_only = head_only,
+	};
+	cc_conn_refuse(conn, &refusal);
+}
+
+static void report_allowed(struct cc_conn *conn, const struct cc_dial_result *result)
+{
+	struct cc_host literal;
+	struct cc_host host;
+	struct cc_report_net net = {.allowed = true,
+				    .proto = protos[conn->proto],
+				    .host = cc_view_of(conn->host),
+				    .port = conn->port,
+				    .reason = CC_NET_ALLOWED,
+				    .klass =
+					    cc_addr_class_name(cc_addr_classify(result->addr.bytes, result->addr.len))};
+
+	cc_host_from_addr(result->addr.bytes, result->addr.len, &literal);
+	net.address = literal.text;
+	if (cc_host_parse(net.host, CC_HOST_SOCKS, &host, NULL) == CC_OK)
+		net.entry = cc_net_decide(conn->shared->net, &host, conn->port).entry;
+	cc_report_net(conn->shared->report, conn->shared->now, &net);
+}
+
+static void dial_done(void *context, struct cc_dial_result *result)
+{
+	struct cc_conn *conn = context;
+	bool head_only = conn->relay && cc_relay_head_only(conn->relay);
+
+	conn->dial = NULL;
+	conn->shared->dialing--;
+	if (result->outcome != CC_DIAL_CONNECTED) {
+		dial_failed(conn, result, head_only);
+		return;
+	}
+	conn->upstream = (struct cc_end){.watch = {upstream_ready}, .fd = result->fd, .writable = true};
+	conn->addr = result->addr;
+	conn->started = conn->active = conn->shared->now;
+	report_allowed(conn, result);
+	if (cc_loop_modify(conn->shared->loop, result->fd, CC_LOOP_READ | CC_LOOP_WRITE, &conn->upstream.watch, NULL) !=
+	    CC_OK) {
+		cc_conn_close(conn, true);
+		return;
+	}
+	if (conn->relay)
+		cc_relay_connected(conn);
+	else
+		cc_conn_tunnel(conn);
+	cc_conn_step(conn);
+}
+
+bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only)
+{
+	struct cc_shared *shared = conn->shared;
+	struct cc_net_decision decision = cc_net_decide(shared->net, host, port);
+
+	if (decision.allowed && (conn->over || shared->dialing >= CC_CONN_DIALS_MAX))
+		decision = (struct cc_net_decision){false, CC_NET_LIMIT, NULL};
+	if (!decision.allowed) {
+		refuse_decision(conn, host, port, &decision, NULL, head_only);
+		return false;
+	}
+	free(conn->host);
+	conn->host = strdup(host->text);
+	conn->port = port;
+	if (conn->host)
+		conn->dial = cc_dial_start(shared->dialer, host, port, shared->now, dial_done, conn);
+	if (!conn->dial) {
+		cc_conn_close(conn, true);
+		return false;
+	}
+	shared->dialing++;
+	/* The dialer has its own limit; this one only catches its being lost. */
+	cc_conn_set_deadline(conn, CC_DIAL_TOTAL_MS + CC_CONN_HEAD_MS);
+	return true;
+}
+
+void cc_conn_rejudge(struct cc_conn *conn)
+{
+	const struct cc_net_rules *net = conn->shared->net;
+	struct cc_net_decision decision;
+	struct cc_host host;
+
+	if (conn->upstream.fd < 0 || cc_host_parse(cc_view_of(conn->host), CC_HOST_SOCKS, &host, NULL) != CC_OK)
+		return;
+	decision = cc_net_decide(net, &host, conn->port);
+	if (decision.allowed)
+		decision = cc_net_decide_addr(net, &host, conn->port, conn->addr.bytes, conn->addr.len);
+	if (decision.allowed)
+		return;
+	cc_report_net(conn->shared->report, conn->shared->now,
+		      &(struct cc_report_net){.proto = protos[conn->proto],
+					      .host = cc_view_of(host.text),
+					      .port = conn->port,
+					      .reason = decision.reason,
+					      .entry = decision.entry,
+					      .detail = "the policy was tightened while the connection was open"});
+	cc_conn_close(conn, true);
+}
+
+/* ---- one step of whatever phase it is in */
+
+static void dial_step(struct cc_conn *conn)
+{
+	if (conn->client.broken) /* gone; a mere FIN is a half-close and waits */
+		cc_conn_close(conn, false);
+}
+
+static void dead_step(struct cc_conn *conn)
+{
+	(void)conn;
+}
+
+void cc_conn_step(struct cc_conn *conn)
+{
+	static void (*const steps[])(struct cc_conn *) = {
+		[CC_PHASE_FRONT] = cc_conn_front_step,   [CC_PHASE_DIAL] = dial_step,
+		[CC_PHASE_TUNNEL] = cc_conn_tunnel_step, [CC_PHASE_RELAY] = cc_relay_step,
+		[CC_PHASE_DRAIN] = drain_step,           [CC_PHASE_DEAD] = dead_step,
+	};
+
+	steps[conn->phase](conn);
+}
+
+static void close_late(struct cc_conn *conn)
+{
+	cc_conn_close(conn, false);
+}
+
+void cc_conn_tick(struct cc_conn *conn)
+{
+	static void (*const lates[])(struct cc_conn *) = {
+		[CC_PHASE_FRONT] = cc_conn_front_late,   [CC_PHASE_DIAL] = close_late,
+		[CC_PHASE_TUNNEL] = cc_conn_tunnel_late, [CC_PHASE_RELAY] = cc_relay_late,
+		[CC_PHASE_DRAIN] = close_late,           [CC_PHASE_DEAD] = dead_step,
+	};
+
+	if (conn->deadline <= conn->shared->now)
+		lates[conn->phase](conn);
+	else if (conn->deadline < conn->shared->due)
+		conn->shared->due = conn->deadline;
+}

@@ -1,0 +1,114 @@
+/* conn.h - one client's connection through its life: handshake, decision, dial, then a tunnel or a relay of HTTP
+ * messages, and a drain at the end of a refusal. The order never changes: canonical host, deny, allow, look up, judge
+ * the address, dial. */
+#ifndef CC_PROXY_CONN_H
+#define CC_PROXY_CONN_H
+
+#include "base/buf.h"
+#include "proxy/dial.h"
+#include "proxy/http.h"
+#include "proxy/report.h"
+#include "proxy/socks.h"
+#include "proxy/tunnel.h"
+
+enum {
+	CC_CONNS_MAX = 256,
+	CC_CONNS_SPARE = 32, /* above the limit: told so */
+	CC_CONN_DIALS_MAX = 64,
+	CC_CONN_HEAD_MS = 10000,
+	CC_CONN_DRAIN_MS = 1000,
+	CC_CONN_DRAIN_BYTES = 256 * 1024,
+	CC_CONN_HALF_MS = 120000,
+	CC_CONN_IDLE_MS = 2 * 60 * 60 * 1000,
+	CC_CONN_EARLY_MAX = 64 * 1024, /* payload held before the tunnel's host is known to be meant */
+};
+
+enum cc_phase { CC_PHASE_FRONT = 0, CC_PHASE_DIAL, CC_PHASE_TUNNEL, CC_PHASE_RELAY, CC_PHASE_DRAIN, CC_PHASE_DEAD };
+enum cc_proto { CC_PROTO_UNKNOWN = 0, CC_PROTO_CONNECT, CC_PROTO_HTTP, CC_PROTO_SOCKS5, CC_PROTO_SOCKS4 };
+
+/* What all connections share. */
+struct cc_shared {
+	struct cc_loop *loop;
+	struct cc_dialer *dialer;
+	struct cc_pumps *pumps;
+	struct cc_report *report;
+	const struct cc_net_rules *net;
+	int64_t now;
+	int64_t due; /* the earliest deadline, or earlier */
+	struct cc_conn *conns;
+	struct cc_conn *ready; /* to be stepped again before waiting */
+	struct cc_conn *dead;  /* freed after the batch */
+	size_t count;
+	size_t dialing;
+};
+
+/* Only during the handshake and until the first bytes of a tunnel were judged. */
+struct cc_front {
+	struct cc_buf in;
+	size_t scanned;
+	struct cc_socks socks;
+};
+
+struct cc_relay;
+
+struct cc_conn {
+	struct cc_end client;
+	struct cc_end upstream;
+	struct cc_flow up;
+	struct cc_flow down;
+	struct cc_shared *shared;
+	struct cc_conn *prev, *next;
+	struct cc_conn *ready_next;
+	struct cc_front *front;
+	struct cc_relay *relay;
+	struct cc_dial *dial;
+	char *host; /* canonical; whom upstream is */
+	int64_t deadline;
+	int64_t active;
+	int64_t started;
+	struct cc_addr addr;
+	uint16_t port;
+	uint8_t phase;
+	uint8_t proto;
+	bool ready;
+	bool over; /* above the limit of connections */
+};
+
+/* What is answered when a request is refused. */
+struct cc_refusal {
+	struct cc_report_net net;
+	unsigned status;
+	enum cc_socks_reply reply;
+	bool head_only;
+	bool quiet; /* no event: a failure of the network, not of policy */
+};
+
+/* Takes fd. */
+void cc_conn_open(struct cc_shared *shared, int fd);
+void cc_conn_step(struct cc_conn *conn);
+void cc_conn_tick(struct cc_conn *conn);
+/* reset: both peers see RST instead of an orderly end. */
+void cc_conn_close(struct cc_conn *conn, bool reset);
+/* The rules changed: closes it when it would no longer be opened. */
+void cc_conn_rejudge(struct cc_conn *conn);
+
+/* For relay.c */
+void cc_conn_refuse(struct cc_conn *conn, const struct cc_refusal *refusal);
+/* Decides, then dials; false: it was refused and the connection is in its drain. */
+bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only);
+void cc_conn_drop_upstream(struct cc_conn *conn);
+void cc_conn_set_deadline(struct cc_conn *conn, int64_t ms);
+void cc_conn_again(struct cc_conn *conn); /* step it once more before the loop waits */
+void cc_conn_tunnel(struct cc_conn *conn);
+void cc_conn_drain(struct cc_conn *conn);
+void cc_conn_front(struct cc_conn *conn, struct cc_buf *in); /* back to the handshake; takes in */
+void cc_conn_front_free(struct cc_conn *conn);
+struct cc_front *cc_conn_front_new(void);
+
+/* The steps of front.c */
+void cc_conn_front_step(struct cc_conn *conn);
+void cc_conn_front_late(struct cc_conn *conn);
+void cc_conn_tunnel_step(struct cc_conn *conn);
+void cc_conn_tunnel_late(struct cc_conn *conn);
+
+#endif

@@ -1,0 +1,411 @@
+/* proxy.c - one thread, one loop, everything edge-triggered. Whoever is in the session's network namespace may connect;
+ * the first byte says whether it is SOCKS5, SOCKS4 or HTTP; conn.c carries each connection from there. The owner's
+ * socket is served beside them and can neither stall the proxy nor be stalled by it. */
+#define _GNU_SOURCE
+#include "proxy/proxy.h"
+
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/peer.h"
+#include "policy/rules.h"
+#include "proxy/conn.h"
+#include "proxy/report.h"
+#include "wire/json.h"
+#include "wire/ruleset.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LISTENERS_MAX = CC_PEER_FDS, BATCH = 64, LOOKUP_THREADS = 4, ACCEPTS_PER_WAKE = 64, BACK_OFF_MS = 100 };
+
+struct listener {
+	struct cc_watch watch;
+	struct cc_proxy *proxy;
+	int fd;
+	bool waiting; /* connections may wait that were not accepted */
+};
+
+struct cc_proxy {
+	struct cc_watch watch; /* the control socket */
+	struct cc_shared shared;
+	int control;
+	int spare; /* given up for a moment when descriptors run out */
+	struct cc_rules *rules;
+	int64_t generation;
+	struct listener listeners[LISTENERS_MAX];
+	size_t listener_count;
+	int64_t accept_again;
+	bool over;
+	enum cc_code fault;
+	struct cc_err why;
+	struct cc_peer_msg msg;
+};
+
+static void fail(struct cc_proxy *proxy, const char *step, const struct cc_err *why, bool fatal)
+{
+	cc_report_failed(proxy->shared.report, step, why);
+	if (!fatal)
+		return;
+	proxy->why = *why;
+	proxy->fault = why->code;
+	proxy->over = true;
+}
+
+static void tell_ready(struct cc_proxy *proxy)
+{
+	if (proxy->rules && proxy->listener_count)
+		cc_report_ready(proxy->shared.report, proxy->generation);
+}
+
+/* ---- messages of the owner */
+
+static enum cc_code read_policy(struct cc_peer_msg *msg, struct cc_rules **out_rules, struct cc_err *err)
+{
+	CC_AUTO(cc_json_doc) doc = NULL;
+	struct cc_buf text;
+	const struct cc_json *root;
+	enum cc_code code;
+
+	if (msg->fd_count != 1)
+		return cc_fail(err, CC_EPROTO, 0, "a policy message carries one descriptor, this one %zu",
+			       msg->fd_count);
+	cc_buf_init(&text, CC_JSON_TEXT_MAX);
+	code = cc_fd_read_all(msg->fds[0], &text, err);
+	if (code == CC_OK)
+		code = cc_json_parse("policy", cc_buf_view(&text), 0, &doc, err);
+	cc_buf_done(&text);
+	if (code != CC_OK)
+		return code;
+	root = cc_json_root(doc);
+	if (cc_json_int(root, "v", 0) != 1)
+		return cc_fail(err, CC_EPROTO, 0, "policy of version %lld, not 1",
+			       (long long)cc_json_int(root, "v", 0));
+	return cc_ruleset_read(cc_json_get(root, "rules"), out_rules, err);
+}
+
+static void rejudge_all(struct cc_proxy *proxy)
+{
+	struct cc_conn *next;
+
+	for (struct cc_conn *conn = proxy->shared.conns; conn; conn = next) {
+		next = conn->next;
+		cc_conn_rejudge(conn);
+	}
+}
+
+/* An update that cannot be read leaves the last good policy in force. */
+static void take_policy(struct cc_proxy *proxy, const struct cc_json *root)
+{
+	struct cc_rules *rules = NULL;
+	struct cc_err err = {0};
+
+	if (read_policy(&proxy->msg, &rules, &err) != CC_OK) {
+		fail(proxy, "policy", &err, proxy->rules == NULL);
+		return;
+	}
+	proxy->shared.net = rules->net;
+	cc_dialer_set_rules(proxy->shared.dialer, rules->net);
+	cc_rules_free(proxy->rules);
+	proxy->rules = rules;
+	proxy->generation = cc_json_int(root, "generation", 0);
+	rejudge_all(proxy);
+	tell_ready(proxy);
+}
+
+static void accept_ready(struct cc_watch *watch, unsigned events);
+
+static void take_listeners(struct cc_proxy *proxy, const struct cc_json *root)
+{
+	int fds[LISTENERS_MAX];
+	struct cc_err err = {0};
+
+	(void)root;
+	if (proxy->listener_count || proxy->msg.fd_count == 0) {
+		cc_fail(&err, CC_EPROTO, 0, "listeners are given once, one at least");
+		fail(proxy, "listen", &err, true);
+		return;
+	}
+	for (size_t i = 0; i < proxy->msg.fd_count; i++) {
+		struct listener *listener = &proxy->listeners[i];
+
+		*listener = (struct listener){{accept_ready}, proxy, proxy->msg.fds[i], false};
+		if (!cc_net_prepare_listener(listener->fd)) {
+			cc_fail(&err, CC_EPROTO, errno, "descriptor %zu is not a listening socket", i);
+			fail(proxy, "listen", &err, true);
+			return;
+		}
+		proxy->msg.fds[i] = -1;
+		fds[i] = listener->fd;
+		proxy->listener_count++;
+		if (cc_loop_add(proxy->shared.loop, listener->fd, CC_LOOP_READ, &listener->watch, &err) != CC_OK) {
+			fail(proxy, "listen", &err, true);
+			return;
+		}
+	}
+	cc_dialer_set_listeners(proxy->shared.dialer, fds, proxy->listener_count);
+	tell_ready(proxy);
+}
+
+static const struct {
+	const char *name;
+	void (*take)(struct cc_proxy *proxy, const struct cc_json *root);
+} messages[] = {
+	{"policy", take_policy},
+	{"listen", take_listeners},
+};
+
+static void take_message(struct cc_proxy *proxy)
+{
+	CC_AUTO(cc_json_doc) doc = NULL;
+	struct cc_err err = {0};
+	const char *name = "";
+	size_t row = 0;
+
+	if (cc_json_parse("message", (struct cc_view){proxy->msg.text, proxy->msg.len}, 0, &doc, &err) == CC_OK)
+		name = cc_json_str(cc_json_root(doc), "m", "");
+	while (row < CC_COUNT(messages) && strcmp(messages[row].name, name) != 0)
+		row++;
+	if (row < CC_COUNT(messages)) {
+		messages[row].take(proxy, cc_json_root(doc));
+	} else {
+		cc_fail(&err, CC_EPROTO, 0, "unknown message \"%.40s\"", name);
+		fail(proxy, "message", &err, true);
+	}
+	cc_peer_msg_close(&proxy->msg);
+}
+
+static void control_ready(struct cc_watch *watch, unsigned events)
+{
+	struct cc_proxy *proxy = (struct cc_proxy *)watch;
+	struct cc_err err;
+
+	if (events & CC_LOOP_WRITE)
+		cc_report_flush(proxy->shared.report);
+	while (!proxy->over) {
+		enum cc_code code = cc_peer_recv(proxy->control, &proxy->msg, &err);
+
+		if (code == CC_ETIMEOUT)
+			return;
+		if (code != CC_OK || proxy->msg.len == 0)
+			proxy->over = true; /* the owner is gone: so is the session */
+		else
+			take_message(proxy);
+	}
+}
+
+/* ---- accept */
+
+/* Out of descriptors: one is kept to take the waiting connection with and drop it, so that it does not wait for ever.
+ */
+static bool relieve(struct cc_proxy *proxy, int listener)
+{
+	int fd;
+
+	cc_fd_close(&proxy->spare);
+	fd = cc_net_accept(listener);
+	cc_fd_close(&fd);
+	proxy->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	proxy->accept_again = proxy->shared.now + BACK_OFF_MS;
+	return false;
+}
+
+static void accept_some(struct listener *listener)
+{
+	struct cc_proxy *proxy = listener->proxy;
+
+	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
+		int fd;
+
+		if (proxy->shared.count >= CC_CONNS_MAX + CC_CONNS_SPARE) {
+			proxy->accept_again = proxy->shared.now + BACK_OFF_MS;
+			return;
+		}
+		fd = cc_net_accept(listener->fd);
+		if (fd >= 0) {
+			cc_conn_open(&proxy->shared, fd);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE) {
+			relieve(proxy, listener->fd);
+			return;
+		}
+		if (errno == EAGAIN) {
+			listener->waiting = false;
+			return;
+		}
+	}
+	proxy->accept_again = proxy->shared.now;
+}
+
+static void accept_ready(struct cc_watch *watch, unsigned events)
+{
+	struct listener *listener = (struct listener *)watch;
+
+	(void)events;
+	listener->waiting = true;
+	accept_some(listener);
+}
+
+static void accept_late(struct cc_proxy *proxy)
+{
+	if (proxy->accept_again > proxy->shared.now)
+		return;
+	proxy->accept_again = INT64_MAX;
+	for (size_t i = 0; i < proxy->listener_count; i++)
+		if (proxy->listeners[i].waiting)
+			accept_some(&proxy->listeners[i]);
+}
+
+/* ---- the loop */
+
+static void tick_conns(struct cc_shared *shared)
+{
+	struct cc_conn *next;
+
+	if (shared->now < shared->due)
+		return;
+	shared->due = INT64_MAX;
+	for (struct cc_conn *conn = shared->conns; conn; conn = next) {
+		next = conn->next;
+		cc_conn_tick(conn);
+	}
+}
+
+static void step_ready(struct cc_shared *shared)
+{
+	struct cc_conn *conn = shared->ready;
+
+	shared->ready = NULL;
+	while (conn) {
+		struct cc_conn *next = conn->ready_next;
+
+		conn->ready = false;
+		cc_conn_step(conn);
+		conn = next;
+	}
+}
+
+static void sweep(struct cc_shared *shared)
+{
+	struct cc_conn **at = &shared->ready;
+
+	while (*at) {
+		if ((*at)->phase == CC_PHASE_DEAD)
+			*at = (*at)->ready_next;
+		else
+			at = &(*at)->ready_next;
+	}
+	while (shared->dead) {
+		struct cc_conn *conn = shared->dead;
+
+		shared->dead = conn->next;
+		free(conn);
+	}
+	cc_dialer_sweep(shared->dialer);
+}
+
+static int until(int64_t now, int64_t due)
+{
+	if (due == INT64_MAX)
+		return -1;
+	if (due <= now)
+		return 0;
+	return due - now > INT_MAX ? INT_MAX : (int)(due - now);
+}
+
+/* What time alone brings about; returns how long the loop may sleep. */
+static int tick(struct cc_proxy *proxy)
+{
+	struct cc_shared *shared = &proxy->shared;
+	int64_t due;
+	int64_t other;
+
+	due = cc_dialer_tick(shared->dialer, shared->now);
+	tick_conns(shared);
+	accept_late(proxy);
+	other = cc_report_tick(shared->report, shared->now);
+	due = other < due ? other : due;
+	due = shared->due < due ? shared->due : due;
+	due = proxy->accept_again < due ? proxy->accept_again : due;
+	return shared->ready ? 0 : until(shared->now, due);
+}
+
+enum cc_code cc_proxy_run(struct cc_proxy *proxy, struct cc_err *err)
+{
+	struct cc_shared *shared = &proxy->shared;
+	struct cc_loop_event events[BATCH];
+
+	while (!proxy->over) {
+		size_t count = 0;
+		int timeout = tick(proxy);
+		enum cc_code code;
+
+		sweep(shared);
+		code = cc_loop_wait(shared->loop, shared->ready ? 0 : timeout, events, BATCH, &count, err);
+		if (code != CC_OK)
+			return code;
+		shared->now = cc_clock_ms();
+		for (size_t i = 0; i < count; i++) {
+			struct cc_watch *watch = events[i].data;
+
+			watch->ready(watch, events[i].events);
+		}
+		step_ready(shared);
+	}
+	if (proxy->fault != CC_OK)
+		*err = proxy->why;
+	return proxy->fault;
+}
+
+enum cc_code cc_proxy_new(int control, cc_lookup_fn *fn, void *context, struct cc_proxy **out_proxy, struct cc_err *err)
+{
+	CC_AUTO(cc_proxy) proxy = calloc(1, sizeof(*proxy));
+	struct cc_shared *shared;
+	enum cc_code code;
+
+	if (!proxy)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	shared = &proxy->shared;
+	proxy->watch.ready = control_ready;
+	proxy->control = control;
+	proxy->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	proxy->accept_again = shared->due = INT64_MAX;
+	shared->now = cc_clock_ms();
+	if (!cc_fd_set_nonblock(control, true))
+		return cc_fail(err, CC_ESYS, errno, "the control socket");
+	code = cc_loop_new(&shared->loop, err);
+	if (code == CC_OK)
+		code = cc_pumps_new(&shared->pumps, err);
+	if (code == CC_OK)
+		code = cc_report_new(control, &shared->report, err);
+	if (code == CC_OK)
+		code = cc_dialer_new(shared->loop, LOOKUP_THREADS, fn, context, &shared->dialer, err);
+	if (code == CC_OK)
+		code = cc_loop_add(shared->loop, control, CC_LOOP_READ | CC_LOOP_WRITE, &proxy->watch, err);
+	if (code == CC_OK)
+		*out_proxy = cc_proxy_take(&proxy);
+	return code;
+}
+
+void cc_proxy_free(struct cc_proxy *proxy)
+{
+	if (!proxy)
+		return;
+	while (proxy->shared.conns)
+		cc_conn_close(proxy->shared.conns, true);
+	if (proxy->shared.dialer)
+		sweep(&proxy->shared);
+	for (size_t i = 0; i < proxy->listener_count; i++)
+		cc_fd_close(&proxy->listeners[i].fd);
+	cc_dialer_free(proxy->shared.dialer);
+	cc_report_free(proxy->shared.report);
+	cc_pumps_free(proxy->shared.pumps);
+	cc_loop_free(proxy->shared.loop);
+	cc_rules_free(proxy->rules);
+	cc_fd_close(&proxy->spare);
+	free(proxy);
+}

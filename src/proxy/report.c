@@ -1,0 +1,388 @@
+#define _GNU_SOURCE
+#include "proxy/report.h"
+
+#include "wire/json.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { REPEATS_MAX = 128, MESSAGE_MAX = 8192, KEY_MAX = 300 };
+
+struct message {
+	struct message *next;
+	size_t len;
+	char text[];
+};
+
+/* Refusals of one (host, port, reason) after the first. */
+struct repeat {
+	char key[KEY_MAX];
+	int64_t told;
+	int64_t count; /* since then */
+	char proto[16];
+	char host[CC_REPORT_TEXT_MAX + 1];
+	uint16_t port;
+	enum cc_net_reason reason;
+};
+
+struct cc_report {
+	int owner;
+	struct message *first;
+	struct message **last;
+	size_t queued;
+	int64_t dropped; /* messages that had no room, told with the next one */
+	struct repeat repeats[REPEATS_MAX];
+	size_t repeat_count;
+	int64_t due;
+};
+
+enum cc_code cc_report_new(int owner, struct cc_report **out_report, struct cc_err *err)
+{
+	struct cc_report *report = calloc(1, sizeof(*report));
+
+	if (!report)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	report->owner = owner;
+	report->last = &report->first;
+	report->due = INT64_MAX;
+	*out_report = report;
+	return CC_OK;
+}
+
+static bool send_now(const struct cc_report *report, const char *text, size_t len)
+{
+	ssize_t done;
+
+	do {
+		done = send(report->owner, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (done < 0 && errno == EINTR);
+	return done >= 0 || errno != EAGAIN; /* any other failure: nobody listens any more */
+}
+
+void cc_report_flush(struct cc_report *report)
+{
+	while (report->first && send_now(report, report->first->text, report->first->len)) {
+		struct message *sent = report->first;
+
+		report->first = sent->next;
+		if (!report->first)
+			report->last = &report->first;
+		report->queued--;
+		free(sent);
+	}
+}
+
+static void post(struct cc_report *report, struct cc_jsonw *w, struct cc_buf *text)
+{
+	struct message *message;
+
+	if (report->dropped)
+		cc_jsonw_kint(w, "dropped", report->dropped);
+	cc_jsonw_end(w);
+	if (!text->failed && !report->first && send_now(report, text->data, text->len)) {
+		report->dropped = 0;
+		cc_buf_done(text);
+		return;
+	}
+	message = text->failed || report->queued >= CC_REPORT_QUEUE_MAX ? NULL : malloc(sizeof(*message) + text->len);
+	if (message) {
+		report->dropped = 0;
+		message->next = NULL;
+		message->len = text->len;
+		memcpy(message->text, text->data, text->len);
+		*report->last = message;
+		report->last = &message->next;
+		report->queued++;
+	} else {
+		report->dropped++;
+	}
+	cc_buf_done(text);
+}
+
+static void begin(struct cc_jsonw *w, struct cc_buf *text, const char *name)
+{
+	cc_buf_init(text, MESSAGE_MAX);
+	cc_jsonw_init(w, text);
+	cc_jsonw_object(w);
+	cc_jsonw_kstr(w, "m", name);
+}
+
+static struct cc_view cut(struct cc_view text)
+{
+	if (text.len > CC_REPORT_TEXT_MAX)
+		text.len = CC_REPORT_TEXT_MAX;
+	return text;
+}
+
+static bool is_name(const struct cc_report_net *net)
+{
+	struct cc_host host;
+
+	return cc_host_parse(net->host, CC_HOST_SOCKS, &host, NULL) == CC_OK && host.kind == CC_HOST_NAME;
+}
+
+void cc_report_grant(const struct cc_report_net *net, struct cc_buf *out)
+{
+	if (net->allowed)
+		return;
+	if (net->reason == CC_NET_NOT_ALLOWED)
+		cc_buf_addf(out, "--allow-host %.*s", (int)net->host.len, net->host.ptr);
+	else if (net->reason == CC_NET_ADDRESS && !is_name(net))
+		cc_buf_adds(out, "network.privateCidrs");
+	else if (net->reason == CC_NET_ADDRESS)
+		cc_buf_adds(out, "network.hosts");
+}
+
+static void post_net(struct cc_report *report, const struct cc_report_net *net, int64_t count)
+{
+	struct cc_jsonw w;
+	struct cc_buf text;
+	struct cc_buf grant;
+
+	cc_buf_init(&grant, 512);
+	cc_report_grant(net, &grant);
+	begin(&w, &text, "net");
+	cc_jsonw_kstr(&w, "verdict", net->allowed ? "allow" : "deny");
+	cc_jsonw_kstr(&w, "proto", net->proto);
+	cc_jsonw_key(&w, "host");
+	cc_jsonw_view(&w, cut(net->host));
+	cc_jsonw_kint(&w, "port", net->port);
+	cc_jsonw_kstr(&w, "reason", cc_net_reason_name(net->reason));
+	cc_jsonw_kstr(&w, "entry", net->entry);
+	cc_jsonw_kstr(&w, "grant", grant.len ? grant.data : NULL);
+	cc_jsonw_kstr(&w, "class", net->klass);
+	cc_jsonw_kstr(&w, "address", net->address);
+	if (net->detail)
+		cc_jsonw_kstr(&w, "detail", net->detail);
+	cc_jsonw_kint(&w, "count", count);
+	post(report, &w, &text);
+	cc_buf_done(&grant);
+}
+
+static void tell_repeat(struct cc_report *report, struct repeat *repeat, int64_t now)
+{
+	const struct cc_report_net net = {
+		.proto = repeat->proto,
+		.host = cc_view_of(repeat->host),
+		.port = repeat->port,
+		.reason = repeat->reason,
+	};
+
+	if (repeat->count)
+		post_net(report, &net, repeat->count);
+	repeat->count = 0;
+	repeat->told = now;
+}
+
+static struct repeat *find_repeat(struct cc_report *report, int64_t now, const char *key)
+{
+	struct repeat *oldest = NULL;
+
+	for (size_t i = 0; i < report->repeat_count; i++) {
+		if (strcmp(report->repeats[i].key, key) == 0)
+			return &report->repeats[i];
+		if (!oldest || report->repeats[i].told < oldest->told)
+			oldest = &report->repeats[i];
+	}
+	if (report->repeat_count < REPEATS_MAX)
+		oldest = &report->repeats[report->repeat_count++];
+	else
+		tell_repeat(report, oldest, now);
+	*oldest = (struct repeat){0};
+	return oldest;
+}
+
+/* True: this one is only counted. */
+static bool counted(struct cc_report *report, int64_t now, const struct cc_report_net *net)
+{
+	struct cc_view host = cut(net->host);
+	char key[KEY_MAX];
+	struct repeat *repeat;
+
+	memset(key, 0, sizeof(key));
+	snprintf(key, sizeof(key), "%d %u ", (int)net->reason, net->port);
+	for (size_t i = 0; i < host.len && strlen(key) + 1 < sizeof(key); i++)
+		key[strlen(key)] = host.ptr[i] ? host.ptr[i] : ' ';
+	repeat = find_repeat(report, now, key);
+	if (repeat->key[0] && repeat->count == 0 && repeat->told + CC_REPORT_REPEAT_MS <= now) {
+		repeat->told = now; /* quiet for long: a first one again */
+		return false;
+	}
+	if (repeat->key[0]) {
+		repeat->count++;
+		if (repeat->told + CC_REPORT_REPEAT_MS < report->due)
+			report->due = repeat->told + CC_REPORT_REPEAT_MS;
+		return true;
+	}
+	memcpy(repeat->key, key, sizeof(key));
+	snprintf(repeat->proto, sizeof(repeat->proto), "%s", net->proto);
+	memcpy(repeat->host, host.ptr ? host.ptr : "", host.len);
+	repeat->port = net->port;
+	repeat->reason = net->reason;
+	repeat->told = now;
+	return false;
+}
+
+void cc_report_net(struct cc_report *report, int64_t now, const struct cc_report_net *net)
+{
+	if (net->allowed || !counted(report, now, net))
+		post_net(report, net, 1);
+}
+
+int64_t cc_report_tick(struct cc_report *report, int64_t now)
+{
+	if (now < report->due)
+		return report->due;
+	report->due = INT64_MAX;
+	for (size_t i = 0; i < report->repeat_count; i++) {
+		struct repeat *repeat = &report->repeats[i];
+
+		if (repeat->count && repeat->told + CC_REPORT_REPEAT_MS <= now)
+			tell_repeat(report, repeat, now);
+		else if (repeat->count && repeat->told + CC_REPORT_REPEAT_MS < report->due)
+			report->due = repeat->told + CC_REPORT_REPEAT_MS;
+	}
+	return report->due;
+}
+
+void cc_report_closed(struct cc_report *report, const char *host, uint16_t port, uint64_t up, uint64_t down, int64_t ms)
+{
+	struct cc_jsonw w;
+	struct cc_buf text;
+
+	begin(&w, &text, "closed");
+	cc_jsonw_kstr(&w, "host", host);
+	cc_jsonw_kint(&w, "port", port);
+	cc_jsonw_kint(&w, "up", (int64_t)up);
+	cc_jsonw_kint(&w, "down", (int64_t)down);
+	cc_jsonw_kint(&w, "ms", ms);
+	post(report, &w, &text);
+}
+
+void cc_report_ready(struct cc_report *report, int64_t generation)
+{
+	struct cc_jsonw w;
+	struct cc_buf text;
+
+	begin(&w, &text, "ready");
+	cc_jsonw_kint(&w, "generation", generation);
+	post(report, &w, &text);
+}
+
+void cc_report_failed(struct cc_report *report, const char *step, const struct cc_err *why)
+{
+	struct cc_jsonw w;
+	struct cc_buf text;
+
+	begin(&w, &text, "failed");
+	cc_jsonw_kstr(&w, "step", step);
+	cc_jsonw_kint(&w, "errno", why->sys);
+	cc_jsonw_kstr(&w, "text", why->what);
+	post(report, &w, &text);
+}
+
+void cc_report_free(struct cc_report *report)
+{
+	if (!report)
+		return;
+	while (report->first) {
+		struct message *message = report->first;
+
+		report->first = message->next;
+		free(message);
+	}
+	free(report);
+}
+
+/* One sentence each: what happened, and what a person can do about it. %s is the grant. */
+static const char *const advice[] = {
+	[CC_NET_OFF] = "The network is off in this session, so nothing is looked up or connected.",
+	[CC_NET_ALLOWED] = "The policy allows it, but the connection could not be made.",
+	[CC_NET_NOT_ALLOWED] = "No entry of this session's allowlist matches. To allow it, start the session with",
+	[CC_NET_DENIED] = "An entry of the deny list matches, and a deny beats every allow.",
+	[CC_NET_ADDRESS] =
+		"Its address is of a kind that a name may not lead to. If it is meant to be reached, the operator's "
+		"policy file can say so, with the keys network.hosts (this name, these addresses), "
+		"network.privateNames or network.privateCidrs.",
+	[CC_NET_MALFORMED] = "The request is not well formed.",
+	[CC_NET_SNI] = "The host named inside the tunnel is not the tunnel's host.",
+	[CC_NET_LIMIT] = "This session has reached a limit on connections or lookups; try again when some are closed.",
+};
+
+static const struct {
+	unsigned status;
+	const char *text;
+} statuses[] = {
+	{400, "Bad Request"},
+	{403, "Forbidden"},
+	{405, "Method Not Allowed"},
+	{408, "Request Timeout"},
+	{431, "Request Header Fields Too Large"},
+	{502, "Bad Gateway"},
+	{503, "Service Unavailable"},
+	{504, "Gateway Timeout"},
+	{505, "HTTP Version Not Supported"},
+};
+
+static const char *status_text(unsigned status)
+{
+	for (size_t i = 0; i < CC_COUNT(statuses); i++)
+		if (statuses[i].status == status)
+			return statuses[i].text;
+	return "Error";
+}
+
+/* The client's bytes as printable ASCII. */
+static void add_plain(struct cc_buf *out, struct cc_view text)
+{
+	for (size_t i = 0; i < text.len && i < CC_REPORT_TEXT_MAX; i++) {
+		unsigned char byte = (unsigned char)text.ptr[i];
+
+		if (byte >= 0x20 && byte < 0x7f)
+			cc_buf_add(out, &text.ptr[i], 1);
+		else
+			cc_buf_addf(out, "\\x%02x", byte);
+	}
+}
+
+static void write_body(const struct cc_report_net *net, struct cc_buf *body)
+{
+	cc_buf_adds(body, "ccbox: ");
+	add_plain(body, net->host);
+	if (net->port)
+		cc_buf_addf(body, ":%u", net->port);
+	cc_buf_addf(body, " - %s\n%s", net->detail ? net->detail : cc_net_reason_name(net->reason),
+		    advice[net->reason]);
+	if (net->reason == CC_NET_NOT_ALLOWED) {
+		cc_buf_adds(body, "\n\n    ");
+		cc_report_grant(net, body);
+	}
+	if (net->entry) {
+		cc_buf_adds(body, "\nRule: ");
+		add_plain(body, cc_view_of(net->entry));
+	}
+	cc_buf_adds(body, "\n");
+}
+
+void cc_report_refusal(const struct cc_report_net *net, unsigned status, bool head_only, struct cc_buf *out)
+{
+	struct cc_buf body;
+
+	cc_buf_init(&body, MESSAGE_MAX);
+	write_body(net, &body);
+	cc_buf_addf(out,
+		    "HTTP/1.1 %u %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
+		    "Connection: close\r\n",
+		    status, status_text(status), body.len);
+	if (status == 403)
+		cc_buf_adds(out, "X-Proxy-Error: blocked-by-allowlist\r\n");
+	if (net->reason != CC_NET_ALLOWED)
+		cc_buf_addf(out, "X-Sandbox-Reason: %s\r\n", cc_net_reason_name(net->reason));
+	cc_buf_adds(out, "\r\n");
+	if (!head_only)
+		cc_buf_add(out, body.data, body.len);
+	cc_buf_done(&body);
+}
