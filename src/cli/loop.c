@@ -35,6 +35,11 @@ struct loop {
 	int64_t deadline;     /* 0 = none */
 	struct cc_strv shown; /* refusals kept for the end: a full-screen program owns the terminal until then */
 	size_t hidden;
+	struct { /* the answer to the last fetch or list */
+		int id;
+		int fd;
+		bool here;
+	} answer;
 };
 
 /* Signals that are passed on; the others keep their meaning. */
@@ -113,6 +118,11 @@ static void on_note(void *context, struct cc_note *note)
 	if (note->kind == CC_NOTE_EXIT && note->id == loop->command) {
 		loop->over = true;
 		loop->code = note->signal ? 128 + note->signal : note->code;
+	}
+	if ((note->kind == CC_NOTE_FILE || note->kind == CC_NOTE_NAMES) && note->id == loop->answer.id) {
+		loop->answer.here = true;
+		loop->answer.fd = note->fd;
+		note->fd = -1;
 	}
 	if (note->kind == CC_NOTE_LOST)
 		loop->over = loop->lost = true;
@@ -266,6 +276,67 @@ static void drain(struct loop *loop)
 			return;
 }
 
+/* Asks cc-init for a file or a list and waits, bounded. -1: there is none. */
+static int ask_inside(struct loop *loop, const char *what, const char *path)
+{
+	int64_t deadline = cc_clock_ms() + GRACE_MS;
+	struct cc_err err;
+
+	loop->answer.id++;
+	loop->answer.here = false;
+	loop->answer.fd = -1;
+	if (cc_session_fetch(loop->session, loop->answer.id, what, path, &err) != CC_OK)
+		return -1;
+	loop->deadline = deadline; /* only to bound the wait: the command is over */
+	while (!loop->answer.here && !loop->lost && cc_clock_ms() < deadline)
+		if (turn(loop, false, &err) != CC_OK)
+			break;
+	return loop->answer.here ? loop->answer.fd : -1;
+}
+
+static void return_new(struct loop *loop, const struct cc_lend_back *back)
+{
+	CC_AUTO_FD list = ask_inside(loop, "list", back->inside);
+	struct cc_buf names;
+	struct cc_err err;
+	size_t taken = 0;
+
+	cc_buf_init(&names, 1 << 20);
+	if (list >= 0 && cc_fd_read_all(list, &names, &err) == CC_OK && names.len)
+		for (char *at = names.data; at < names.data + names.len && taken < CC_LEND_NEW_FILES;
+		     at += strlen(at) + 1) {
+			char path[4096];
+			CC_AUTO_FD file = -1;
+
+			if ((size_t)snprintf(path, sizeof(path), "%s/%s", back->inside, at) >= sizeof(path))
+				continue;
+			file = ask_inside(loop, "fetch", path);
+			taken++;
+			if (file >= 0 && cc_lend_return_new(back, at, file, &err) != CC_OK)
+				cc_say("not kept: %s", err.what);
+		}
+	cc_buf_done(&names);
+}
+
+/* The login that was renewed inside goes back to the person; the sandbox is still there to be asked. */
+static void return_lent(struct loop *loop)
+{
+	const struct cc_lend *lend = &loop->ask->prepared->lend;
+	struct cc_err err;
+
+	for (size_t i = 0; i < lend->back_count && !loop->lost; i++) {
+		CC_AUTO_FD file = -1;
+
+		if (lend->back[i].directory) {
+			return_new(loop, &lend->back[i]);
+			continue;
+		}
+		file = ask_inside(loop, "fetch", lend->back[i].inside);
+		if (file >= 0 && cc_lend_return(&lend->back[i], file, &err) != CC_OK)
+			cc_say("not written back: %s", err.what);
+	}
+}
+
 static void emit_exit(struct loop *loop)
 {
 	struct cc_event event = {.type = CC_EVENT_EXIT, .exec = loop->command, .exit_code = loop->code};
@@ -319,6 +390,8 @@ enum cc_code cc_loop_run(const struct cc_loop_ask *ask, int *out_code, struct cc
 	enum cc_code code = run_session(&loop, err);
 
 	if (loop.session) {
+		if (code == CC_OK && ask->prepared->backend->kind == CC_BACKEND_NATIVE)
+			return_lent(&loop);
 		cc_session_end(loop.session);
 		if (code == CC_OK) {
 			drain(&loop);

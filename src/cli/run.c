@@ -108,6 +108,7 @@ static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepar
 				   .pty = ask->pty >= 0 ? ask->pty : isatty(0),
 				   .quiet = ask->quiet,
 				   .timeout = ask->timeout};
+	struct cc_strv lent_argv = {0};
 	enum cc_code code = none ? CC_OK : find_programs(&launch, bwrap, proxy, env, err);
 
 	if (code == CC_OK)
@@ -118,7 +119,13 @@ static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepar
 	launch.off = cc_env_get(env, "CCBOX_TWIN_OFF");
 	launch.fail_at = cc_env_get(env, "CCBOX_TWIN_FAIL");
 #endif
-	code = cc_loop_run(&loop, out_code, err);
+	if (!none) {
+		code = cc_lend_argv(&prepared->lend, argv, &lent_argv, err);
+		loop.argv = &lent_argv;
+	}
+	if (code == CC_OK)
+		code = cc_loop_run(&loop, out_code, err);
+	cc_strv_done(&lent_argv);
 	cc_eventlog_done(&log);
 	return code;
 }

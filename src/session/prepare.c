@@ -124,6 +124,8 @@ static enum cc_code say_binds(const struct cc_prepare_ask *ask, struct cc_prepar
 		code = cc_strv_pushf(&prepared->said, err, "%s %s",
 				     ask->spec->binds[i].read_only ? "read-only" : "writable",
 				     ask->spec->binds[i].host_path);
+	if (code == CC_OK)
+		code = cc_strv_copy(&prepared->said, &prepared->lend.said, err);
 	return code;
 }
 
@@ -147,8 +149,13 @@ static enum cc_code ask_git(const struct cc_prepare_ask *ask, struct cc_prepared
 static enum cc_code compile(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
 {
 	struct cc_rule_facts facts = {.home = prepared->facts.home, .resolve = resolve_path};
+	const struct cc_agent *agent = prepared->lend.agent;
 	enum cc_code code = ask_git(ask, prepared, &facts, err);
 
+	for (size_t i = 0; agent && code == CC_OK && i < CC_COUNT(agent->hosts) && agent->hosts[i]; i++)
+		code = cc_strv_push(&facts.agent_hosts, agent->hosts[i], err);
+	for (size_t i = 0; agent && code == CC_OK && i < CC_COUNT(agent->names) && agent->names[i]; i++)
+		code = cc_strv_push(&facts.agent_names, agent->names[i], err);
 	if (code == CC_OK)
 		code = cc_rules_compile(ask->spec, &facts, &prepared->rules, err);
 	cc_strv_done(&facts.git_paths);
@@ -160,7 +167,12 @@ static enum cc_code compile(const struct cc_prepare_ask *ask, struct cc_prepared
 
 static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
 {
-	struct cc_linux_ask linux_ask = {.env = &ask->spec->policy.env, .all_proxy_socks = ask->all_proxy_socks};
+	struct cc_linux_ask linux_ask = {.env = &ask->spec->policy.env,
+					 .all_proxy_socks = ask->all_proxy_socks,
+					 .agent_env = &prepared->lend.env_pass,
+					 .agent_set = &prepared->lend.env_set,
+					 .files = prepared->lend.files,
+					 .file_count = prepared->lend.file_count};
 
 	return cc_linux_plan_make(prepared->rules, &prepared->facts, &linux_ask, &prepared->plan, err);
 }
@@ -186,6 +198,8 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 
 	if (code == CC_OK)
 		code = find_binds(ask, &prepared, err);
+	if (code == CC_OK)
+		code = cc_lend_collect(ask->agent, ask->program, &prepared.facts, &prepared.lend, err);
 	if (code == CC_OK)
 		code = compile(ask, &prepared, err);
 	if (code == CC_OK && ask->rules_only) {
@@ -213,6 +227,7 @@ void cc_prepared_done(struct cc_prepared *prepared)
 {
 	cc_facts_done(&prepared->facts);
 	cc_git_place_done(&prepared->git);
+	cc_lend_done(&prepared->lend);
 	cc_rules_free(prepared->rules);
 	cc_linux_plan_done(&prepared->plan);
 	free(prepared->workdir);

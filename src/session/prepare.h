@@ -6,6 +6,7 @@
 #include "backend/backend.h"
 #include "plan/linux.h"
 #include "session/gitplace.h"
+#include "session/lend.h"
 
 struct cc_prepare_ask {
 	struct cc_spec *spec;   /* binds may be empty: the git work tree or cwd is added */
@@ -15,7 +16,7 @@ struct cc_prepare_ask {
 	char *const *env;
 	const char *agent;   /* NULL: by the command's name, "none": none */
 	const char *program; /* the command's first word; NULL without a command */
-	const char *init; /* NULL: "cc-init"; twin builds name their own */
+	const char *init;    /* NULL: "cc-init"; twin builds name their own */
 	bool all_proxy_socks;
 	bool rules_only; /* explain, policy: no backend, no plan */
 };
@@ -29,7 +30,7 @@ struct cc_prepared {
 	struct cc_linux_plan plan;
 	char *workdir;       /* where the command starts */
 	struct cc_strv said; /* lines for the person: what is visible and writable, which agent was lent what */
-	const struct cc_agent *agent; /* the known agent, or NULL */
+	struct cc_lend lend; /* what a known agent is lent */
 };
 
 CC_MUST enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *out_prepared, struct cc_err *err);
