@@ -16,6 +16,8 @@ for name in ccbox cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do
 	[ ! -e "$build/$name" ] || cp "$build/$name" "$place/build/"
 done
 cp -r "$source/tests" "$place/tests"
+mkdir -p "$place/tools"
+cp "$source/tools/clients.sh" "$place/tools/"
 chmod -R a+rX "$place"
 export CCBOX="$place/build/ccbox" TMPDIR="$place/tmp" LC_ALL=C.UTF-8
 if [ "$who" = user ] && [ "$(id -u)" = 0 ]; then

@@ -349,7 +349,7 @@ static void tidy_terminal(struct loop *loop)
 	if (loop->master < 0 || !isatty(0))
 		return;
 	if (isatty(1))
-		cc_pty_tidy(1);
+		cc_pty_tidy(1, cc_stream_alternate(loop->streams[1]));
 	cc_pty_restore();
 }
 

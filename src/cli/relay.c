@@ -161,6 +161,11 @@ void cc_stream_step(struct cc_stream *stream, short revents)
 		finish(stream);
 }
 
+bool cc_stream_alternate(const struct cc_stream *stream)
+{
+	return stream && stream->filter.alternate;
+}
+
 bool cc_stream_finished(const struct cc_stream *stream)
 {
 	return !stream || stream->finished;

@@ -23,6 +23,8 @@ void cc_stream_free(struct cc_stream *stream);
 size_t cc_stream_poll(const struct cc_stream *stream, struct pollfd *out_entry);
 /* Takes what poll said of that entry. */
 void cc_stream_step(struct cc_stream *stream, short revents);
+/* A full-screen program left the terminal on its alternate screen. */
+bool cc_stream_alternate(const struct cc_stream *stream);
 bool cc_stream_finished(const struct cc_stream *stream);
 
 #endif

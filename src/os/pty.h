@@ -20,7 +20,7 @@ void cc_pty_set_size(int fd, struct cc_pty_size size);
 bool cc_pty_raw(int fd);
 void cc_pty_restore(void);
 /* End of a session on a terminal: modes a program may have left on are switched off, pending input is dropped. */
-void cc_pty_tidy(int fd);
+void cc_pty_tidy(int fd, bool alternate);
 
 /* Output filter: a small state machine over the bytes, so that a sequence split over reads is still seen.
  * Removed: OSC 52 (clipboard), OSC 1337, OSC 133/633 (shell integration), DCS @kitty and tmux; (replies as typed
@@ -29,6 +29,7 @@ struct cc_pty_filter {
 	unsigned state;
 	size_t held;
 	char hold[64];
+	bool alternate; /* the program has switched to the alternate screen and not back */
 	bool bell_ends; /* while dropping: an OSC ends at BEL, a DCS does not */
 };
 void cc_pty_filter(struct cc_pty_filter *filter, const char *bytes, size_t len, struct cc_buf *out);

@@ -78,13 +78,15 @@ void cc_pty_restore(void)
 	tcsetattr(terminal.fd, TCSADRAIN, &terminal.saved);
 }
 
-void cc_pty_tidy(int fd)
+void cc_pty_tidy(int fd, bool alternate)
 {
-	/* alternate screen, mouse, focus and paste reports, application keys, kitty keyboard, hidden cursor, colours */
-	static const char reset[] =
-		"\033[?1049l\033[?1000;1002;1003;1006;1004;2004l\033[?1l\033>\033[<u\033[?25h\033[0m";
-	ssize_t done = write(fd, reset, sizeof(reset) - 1);
+	/* mouse, focus and paste reports, application keys, kitty keyboard, hidden cursor, colours */
+	static const char reset[] = "\033[?1000;1002;1003;1006;1004;2004l\033[?1l\033>\033[<u\033[?25h\033[0m";
+	/* only when it is on: switching it off twice would move the cursor */
+	static const char leave[] = "\033[?1049l";
+	ssize_t done = alternate ? write(fd, leave, sizeof(leave) - 1) : 0;
 
+	done = write(fd, reset, sizeof(reset) - 1);
 	(void)done;
 	tcflush(fd, TCIFLUSH);
 }
@@ -196,6 +198,8 @@ static void filter_csi(struct cc_pty_filter *filter, char byte, struct cc_buf *o
 		filter_refuse(filter, GROUND);
 		return;
 	}
+	if ((byte == 'h' || byte == 'l') && (held_is(filter, "?1049") || held_is(filter, "?1047") || held_is(filter, "?47")))
+		filter->alternate = byte == 'h';
 	filter_hold(filter, GROUND, byte);
 	filter_pass(filter, out);
 }

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Installs the real agents that the tests drive, at pinned versions, outside the checkout so that an ordinary user can read
+# them too. Prints the directory. Exit 1 with the reason when npm cannot deliver. Test dependencies only, never shipped.
+# usage: clients.sh NAME...      names: claude
+set -eu
+dir=${CCBOX_CLIENTS:-/var/tmp/ccbox-clients}
+for name in "$@"; do
+	case $name in
+	claude) package=@anthropic-ai/claude-code@2.1.332 program=@anthropic-ai/claude-code-linux-x64/claude ;;
+	*) echo "no such client: $name" >&2; exit 2 ;;
+	esac
+	[ -x "$dir/$name/node_modules/$program" ] && continue
+	mkdir -p "$dir/$name"
+	chmod 755 "$dir" "$dir/$name"
+	# the platform package carries the program; the postinstall script is not needed
+	if ! npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$dir/$name" "$package" >"$dir/$name/log" 2>&1; then
+		echo "npm could not install $package: $(tail -n 1 "$dir/$name/log")" >&2
+		exit 1
+	fi
+	[ -x "$dir/$name/node_modules/$program" ] || { echo "$package came without $program" >&2; exit 1; }
+done
+echo "$dir"
