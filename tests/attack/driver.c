@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARGS_MAX = 200, EXPECT_MAX = 64, LINE_MAX_ = 4096, WAIT_MS = 60000 };
+enum { ARGS_MAX = 200, EXPECT_MAX = 64, LINE_MAX_ = 4096, WAIT_MS = 30000 };
 
 struct driver {
 	const char *init, *fail, *read_deny;
@@ -265,7 +265,9 @@ static void build_argv(int control)
 				   "/home/agent", "--bind", d.tree, d.tree, "--ro-bind", d.read_only, d.read_only,
 				   "--ro-bind", d.init, "/run/ccbox/cc-init", NULL});
 	attack = d.program[0];
-	if (*attack == '/' && strncmp(attack, "/usr/", 5) != 0 && strncmp(attack, "/bin/", 5) != 0) {
+	if (strchr(attack, '/'))
+		attack = realpath(attack, NULL);
+	if (attack && *attack == '/' && strncmp(attack, "/usr/", 5) != 0 && strncmp(attack, "/bin/", 5) != 0) {
 		args((const char *const[]){"--ro-bind", attack, "/run/ccbox/attack", NULL});
 		d.program[0] = strdup("/run/ccbox/attack");
 	}
@@ -400,7 +402,6 @@ static bool on_message(struct cc_peer_msg *msg)
 	struct cc_err err;
 	const struct cc_json *m;
 	const char *name;
-	bool more = true;
 
 	if (msg->len == 0 || cc_json_parse("m", (struct cc_view){msg->text, msg->len}, 0, &doc, &err) != CC_OK)
 		return false;
@@ -408,6 +409,7 @@ static bool on_message(struct cc_peer_msg *msg)
 	name = cc_json_str(m, "m", "");
 	if (strcmp(name, "listeners") == 0) {
 		result(msg->fd_count == 2, "two listeners came out");
+		msg->fd_count = 0; /* kept open: somebody listens */
 		send_text("{\"m\":\"go\"}", NULL, 0);
 	} else if (strcmp(name, "ready") == 0) {
 		printf("# %s\n", msg->text);
@@ -426,11 +428,12 @@ static bool on_message(struct cc_peer_msg *msg)
 		printf("# %s\n", msg->text);
 		if (d.fail)
 			result(strcmp(cc_json_str(m, "step", ""), d.fail) == 0, "the failing step is named");
-		more = strcmp(name, "failed") == 0;
+		if (strcmp(name, "refused") == 0)
+			send_text("{\"m\":\"end\"}", NULL, 0);
 	}
 	cc_json_doc_free(doc);
 	cc_peer_msg_close(msg);
-	return more;
+	return true;
 }
 
 static void serve(void)
@@ -445,6 +448,7 @@ static void serve(void)
 		if (poll(set, 2, WAIT_MS) <= 0) {
 			result(false, "the session came to an end");
 			kill(d.bwrap, SIGKILL);
+			cc_fd_close(&d.control);
 			return;
 		}
 		if (set[1].revents)
