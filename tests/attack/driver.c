@@ -43,7 +43,8 @@ struct driver {
 	int datagram;
 	int control;
 	pid_t bwrap;
-	unsigned tests, failed;
+	unsigned tests, failed, escaped;
+	bool closing; /* the session is over; what follows is the driver's own verdict */
 	char *expect[EXPECT_MAX];
 	size_t expect_count;
 	struct cc_buf events; /* every violation and notice, a line each */
@@ -54,6 +55,13 @@ static struct driver d = {.status = -1};
 
 static void result(bool good, const char *label)
 {
+	if (!good && strstr(label, "it went through"))
+		d.escaped++;
+	/* With a protection off, what counts is that the attack is seen to escape. */
+	if (d.off_count && !d.closing) {
+		printf("# %s: %s\n", good ? "held" : "NOT HELD", label);
+		return;
+	}
 	d.tests++;
 	d.failed += !good;
 	printf("%sok %u - %s\n", good ? "" : "not ", d.tests, label);
@@ -556,7 +564,10 @@ int main(int argc, char **argv)
 	send_document();
 	serve();
 	waitpid(d.bwrap, &status, 0);
-	if (d.fail)
+	d.closing = true;
+	if (d.off_count)
+		result(d.escaped > 0, "without the protection the attack escapes");
+	else if (d.fail)
 		result(WIFEXITED(status) && WEXITSTATUS(status) == CC_EXIT_NOT_ESTABLISHED && d.status < 0,
 		       "nothing was started, and it exits 125");
 	else
