@@ -113,13 +113,23 @@ int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, cons
 }
 
 /* A read-only file system says so, as it would to anybody. */
-static int refusal(const struct cc_decision *decision, const char *path)
+static int refusal(const struct cc_decision *decision, struct cc_view path)
 {
+	char text[PATH_MAX + NAME_MAX + 4];
 	struct statvfs fs;
 
-	if (!decision->rule && statvfs(path, &fs) == 0 && fs.f_flag & ST_RDONLY)
-		return -EROFS;
-	return -EACCES;
+	if (decision->rule || path.len >= sizeof(text))
+		return -EACCES;
+	memcpy(text, path.ptr, path.len);
+	text[path.len] = '\0';
+	while (*text && statvfs(text, &fs) < 0) { /* the name itself may not be there */
+		char *slash = strrchr(text, '/');
+
+		if (!slash || errno != ENOENT)
+			return -EACCES;
+		*slash = '\0';
+	}
+	return *text && fs.f_flag & ST_RDONLY ? -EROFS : -EACCES;
 }
 
 int cc_permit(struct cc_call *call, const struct cc_wish *wish, enum cc_judge *out_judge)
@@ -141,7 +151,7 @@ int cc_permit(struct cc_call *call, const struct cc_wish *wish, enum cc_judge *o
 		return 0;
 	}
 	tell(call, &decision, &ask, false);
-	return refusal(&decision, wish->path.ptr);
+	return refusal(&decision, wish->path);
 }
 
 /* Verbs that need the name to be there, and those that need it not to be. */

@@ -286,6 +286,7 @@ static enum cc_code step_gate(struct cc_init *init, struct cc_err *err)
 
 	if (!cc_fd_set_nonblock(init->control, true))
 		return cc_fail(err, CC_ESYS, errno, "the control socket");
+	init->landlock_abi = cc_k_landlock_abi();
 	code = cc_report_new(init->control, &init->report, err);
 	if (code != CC_OK)
 		return code;
@@ -308,7 +309,7 @@ static enum cc_code step_ready(struct cc_init *init, struct cc_err *err)
 	char text[200];
 	int len = snprintf(text, sizeof(text),
 			   "{\"m\":\"ready\",\"facts\":{\"landlock\":%d,\"threads\":%u,\"zygote\":%d,\"off\":%u}}",
-			   cc_k_landlock_abi(), init->threads, (int)init->zygote_pid, init->off);
+			   init->landlock_abi, init->threads, (int)init->zygote_pid, init->off);
 
 	cc_report_open(init->report);
 	return cc_tell_owner(init->control, text, (size_t)len, NULL, 0, err);

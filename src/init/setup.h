@@ -26,6 +26,7 @@ struct cc_init {
 	int listener; /* of the filter, after the zygote gave it */
 	int zygote;   /* socket */
 	pid_t zygote_pid;
+	int landlock_abi;
 };
 
 /* Runs every step up to the message `ready`. On failure the owner was told which one. */

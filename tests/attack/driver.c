@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARGS_MAX = 200, EXPECT_MAX = 64, LINE_MAX_ = 4096, WAIT_MS = 60000 };
+enum { ARGS_MAX = 200, EXPECT_MAX = 64, LINE_MAX_ = 4096, WAIT_MS = 30000 };
 
 struct driver {
 	const char *init, *fail, *read_deny;
@@ -43,7 +43,8 @@ struct driver {
 	int datagram;
 	int control;
 	pid_t bwrap;
-	unsigned tests, failed;
+	unsigned tests, failed, escaped;
+	bool closing; /* the session is over; what follows is the driver's own verdict */
 	char *expect[EXPECT_MAX];
 	size_t expect_count;
 	struct cc_buf events; /* every violation and notice, a line each */
@@ -54,6 +55,13 @@ static struct driver d = {.status = -1};
 
 static void result(bool good, const char *label)
 {
+	if (!good && strstr(label, "it went through"))
+		d.escaped++;
+	/* With a protection off, what counts is that the attack is seen to escape. */
+	if (d.off_count && !d.closing) {
+		printf("# %s: %s\n", good ? "held" : "NOT HELD", label);
+		return;
+	}
 	d.tests++;
 	d.failed += !good;
 	printf("%sok %u - %s\n", good ? "" : "not ", d.tests, label);
@@ -265,7 +273,9 @@ static void build_argv(int control)
 				   "/home/agent", "--bind", d.tree, d.tree, "--ro-bind", d.read_only, d.read_only,
 				   "--ro-bind", d.init, "/run/ccbox/cc-init", NULL});
 	attack = d.program[0];
-	if (*attack == '/' && strncmp(attack, "/usr/", 5) != 0 && strncmp(attack, "/bin/", 5) != 0) {
+	if (strchr(attack, '/'))
+		attack = realpath(attack, NULL);
+	if (attack && *attack == '/' && strncmp(attack, "/usr/", 5) != 0 && strncmp(attack, "/bin/", 5) != 0) {
 		args((const char *const[]){"--ro-bind", attack, "/run/ccbox/attack", NULL});
 		d.program[0] = strdup("/run/ccbox/attack");
 	}
@@ -400,7 +410,6 @@ static bool on_message(struct cc_peer_msg *msg)
 	struct cc_err err;
 	const struct cc_json *m;
 	const char *name;
-	bool more = true;
 
 	if (msg->len == 0 || cc_json_parse("m", (struct cc_view){msg->text, msg->len}, 0, &doc, &err) != CC_OK)
 		return false;
@@ -408,6 +417,7 @@ static bool on_message(struct cc_peer_msg *msg)
 	name = cc_json_str(m, "m", "");
 	if (strcmp(name, "listeners") == 0) {
 		result(msg->fd_count == 2, "two listeners came out");
+		msg->fd_count = 0; /* kept open: somebody listens */
 		send_text("{\"m\":\"go\"}", NULL, 0);
 	} else if (strcmp(name, "ready") == 0) {
 		printf("# %s\n", msg->text);
@@ -426,11 +436,12 @@ static bool on_message(struct cc_peer_msg *msg)
 		printf("# %s\n", msg->text);
 		if (d.fail)
 			result(strcmp(cc_json_str(m, "step", ""), d.fail) == 0, "the failing step is named");
-		more = strcmp(name, "failed") == 0;
+		if (strcmp(name, "refused") == 0)
+			send_text("{\"m\":\"end\"}", NULL, 0);
 	}
 	cc_json_doc_free(doc);
 	cc_peer_msg_close(msg);
-	return more;
+	return true;
 }
 
 static void serve(void)
@@ -445,6 +456,7 @@ static void serve(void)
 		if (poll(set, 2, WAIT_MS) <= 0) {
 			result(false, "the session came to an end");
 			kill(d.bwrap, SIGKILL);
+			cc_fd_close(&d.control);
 			return;
 		}
 		if (set[1].revents)
@@ -552,7 +564,10 @@ int main(int argc, char **argv)
 	send_document();
 	serve();
 	waitpid(d.bwrap, &status, 0);
-	if (d.fail)
+	d.closing = true;
+	if (d.off_count)
+		result(d.escaped > 0, "without the protection the attack escapes");
+	else if (d.fail)
 		result(WIFEXITED(status) && WEXITSTATUS(status) == CC_EXIT_NOT_ESTABLISHED && d.status < 0,
 		       "nothing was started, and it exits 125");
 	else
