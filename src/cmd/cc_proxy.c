@@ -21,6 +21,12 @@
 
 enum { FILES_WANTED = 4096 };
 
+#ifdef CC_SANITIZED /* the sanitizers need files and calls of their own */
+static const bool sanitized = true;
+#else
+static const bool sanitized = false;
+#endif
+
 /* What a lookup through NSS may read: its configuration, its modules, the run-time directories of resolvers. */
 static const char *const readable[] = {
 	"/etc",          "/lib",         "/lib64",    "/usr/lib",     "/usr/lib64",           "/usr/local/lib",
@@ -148,16 +154,12 @@ static enum cc_code serve(int control, struct cc_err *err)
 	CC_AUTO(cc_proxy) proxy = NULL;
 	enum cc_code code = cc_confine_power(err);
 
-#ifndef CC_SANITIZED /* the sanitizers need files and calls of their own */
-	if (code == CC_OK)
+	if (code == CC_OK && !sanitized)
 		code = confine_files(err);
-#endif
 	if (code == CC_OK)
 		code = cc_proxy_new(control, NULL, NULL, &proxy, err);
-#ifndef CC_SANITIZED
-	if (code == CC_OK)
+	if (code == CC_OK && !sanitized)
 		code = cc_confine_calls(calls, CC_COUNT(calls), err);
-#endif
 	return code == CC_OK ? cc_proxy_run(proxy, err) : code;
 }
 

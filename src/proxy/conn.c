@@ -73,12 +73,28 @@ void cc_conn_open(struct cc_shared *shared, int fd)
 		cc_conn_close(conn, true);
 }
 
+/* A dial ended: the connection that waits longest (the list has the newest first) may begin its own. */
+static void dial_over(struct cc_conn *conn)
+{
+	struct cc_conn *oldest = NULL;
+
+	conn->dial = NULL;
+	conn->shared->dialing--;
+	for (struct cc_conn *at = conn->shared->waiting ? conn->shared->conns : NULL; at; at = at->next)
+		if (at->waiting && !at->ready)
+			oldest = at;
+	if (oldest)
+		cc_conn_again(oldest);
+}
+
 void cc_conn_drop_upstream(struct cc_conn *conn)
 {
+	if (conn->waiting)
+		conn->shared->waiting--;
+	conn->waiting = false;
 	if (conn->dial) {
 		cc_dial_cancel(conn->dial);
-		conn->dial = NULL;
-		conn->shared->dialing--;
+		dial_over(conn);
 	}
 	if (conn->upstream.fd >= 0)
 		cc_report_closed(conn->shared->report, conn->host, conn->port, conn->up.bytes, conn->down.bytes,
@@ -274,8 +290,7 @@ static void dial_done(void *context, struct cc_dial_result *result)
 	struct cc_conn *conn = context;
 	bool head_only = conn->relay && cc_relay_head_only(conn->relay);
 
-	conn->dial = NULL;
-	conn->shared->dialing--;
+	dial_over(conn);
 	if (result->outcome != CC_DIAL_CONNECTED) {
 		dial_failed(conn, result, head_only);
 		return;
@@ -296,12 +311,40 @@ static void dial_done(void *context, struct cc_dial_result *result)
 	cc_conn_step(conn);
 }
 
-bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only)
+void cc_conn_dial(struct cc_conn *conn)
 {
 	struct cc_shared *shared = conn->shared;
-	struct cc_net_decision decision = cc_net_decide(shared->net, host, port);
+	bool head_only = conn->relay && cc_relay_head_only(conn->relay);
+	struct cc_net_decision decision;
+	struct cc_host host;
 
-	if (decision.allowed && (conn->over || shared->dialing >= CC_CONN_DIALS_MAX))
+	if (!conn->waiting || shared->dialing >= CC_CONN_DIALS_MAX)
+		return;
+	conn->waiting = false;
+	shared->waiting--;
+	if (cc_host_parse(cc_view_of(conn->host), CC_HOST_SOCKS, &host, NULL) != CC_OK) {
+		cc_conn_close(conn, true);
+		return;
+	}
+	/* The rules may have changed while it waited, and a name that is denied by now must not be looked up. */
+	decision = cc_net_decide(shared->net, &host, conn->port);
+	if (!decision.allowed) {
+		refuse_decision(conn, &host, conn->port, &decision, NULL, head_only);
+		return;
+	}
+	conn->dial = cc_dial_start(shared->dialer, &host, conn->port, shared->now, dial_done, conn);
+	if (conn->dial)
+		shared->dialing++;
+	else
+		cc_conn_close(conn, true);
+}
+
+bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only)
+{
+	struct cc_net_decision decision = cc_net_decide(conn->shared->net, host, port);
+	uint8_t phase = conn->phase;
+
+	if (decision.allowed && conn->over)
 		decision = (struct cc_net_decision){false, CC_NET_LIMIT, NULL};
 	if (!decision.allowed) {
 		refuse_decision(conn, host, port, &decision, NULL, head_only);
@@ -310,16 +353,16 @@ bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t 
 	free(conn->host);
 	conn->host = strdup(host->text);
 	conn->port = port;
-	if (conn->host)
-		conn->dial = cc_dial_start(shared->dialer, host, port, shared->now, dial_done, conn);
-	if (!conn->dial) {
+	if (!conn->host) {
 		cc_conn_close(conn, true);
 		return false;
 	}
-	shared->dialing++;
-	/* The dialer has its own limit; this one only catches its being lost. */
+	conn->waiting = true;
+	conn->shared->waiting++;
+	/* The dialer has its own limit; this one bounds the waiting for it, too. */
 	cc_conn_set_deadline(conn, CC_DIAL_TOTAL_MS + CC_CONN_HEAD_MS);
-	return true;
+	cc_conn_dial(conn);
+	return conn->phase == phase;
 }
 
 void cc_conn_rejudge(struct cc_conn *conn)
@@ -351,6 +394,8 @@ static void dial_step(struct cc_conn *conn)
 {
 	if (conn->client.broken) /* gone; a mere FIN is a half-close and waits */
 		cc_conn_close(conn, false);
+	else
+		cc_conn_dial(conn);
 }
 
 static void dead_step(struct cc_conn *conn)

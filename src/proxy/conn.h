@@ -40,6 +40,7 @@ struct cc_shared {
 	struct cc_conn *dead;  /* freed after the batch */
 	size_t count;
 	size_t dialing;
+	size_t waiting; /* for one of the dials to end */
 };
 
 /* Only during the handshake and until the first bytes of a tunnel were judged. */
@@ -71,7 +72,8 @@ struct cc_conn {
 	uint8_t phase;
 	uint8_t proto;
 	bool ready;
-	bool over; /* above the limit of connections */
+	bool over;    /* above the limit of connections */
+	bool waiting; /* its dial has not begun: too many are under way */
 };
 
 /* What is answered when a request is refused. */
@@ -96,6 +98,7 @@ void cc_conn_rejudge(struct cc_conn *conn);
 void cc_conn_refuse(struct cc_conn *conn, const struct cc_refusal *refusal);
 /* Decides, then dials; false: it was refused and the connection is in its drain. */
 bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only);
+void cc_conn_dial(struct cc_conn *conn); /* begins a dial that waits, if there is room now */
 void cc_conn_drop_upstream(struct cc_conn *conn);
 void cc_conn_set_deadline(struct cc_conn *conn, int64_t ms);
 void cc_conn_again(struct cc_conn *conn); /* step it once more before the loop waits */

@@ -252,6 +252,8 @@ static bool request_dial(struct cc_conn *conn)
 {
 	if (conn->client.broken)
 		cc_conn_close(conn, false);
+	else
+		cc_conn_dial(conn);
 	return false;
 }
 

@@ -231,18 +231,26 @@ static void socks_long_name(void)
 	tap(got == 12 && text[3] == 1, "140", "a name of 255 bytes");
 }
 
-/* v6 loopback may be missing on the host */
 static void v6_literals(void)
 {
 	static char text[RIG_TEXT];
+	static struct stub six;
 	unsigned char bytes[64];
-	size_t len = from_hex("0501000501000400000000000000000000000000000001PPPP", 1, bytes);
+	char connect[80];
 	char end;
-	size_t got = exchange(rig.socks, bytes, len, text, &end);
+	size_t len;
 
-	tap(got == 12 && (text[3] == 5 || text[3] == 3), "133", "ATYP 4 ::1 is dialled (nothing listens there)");
-	got = exchange(rig.http, BYTES("CONNECT [::1]:1 HTTP/1.1\r\n\r\n"), text, &end);
-	tap(memmem(text, got, "502 Bad", 7) != NULL, "100", "CONNECT [::1] is dialled (nothing listens there)");
+	if (!stub_start_v6(&six, stub_echo)) {
+		tap_skip("133", "ATYP 4 ::1", "no IPv6 loopback here");
+		tap_skip("100", "CONNECT [::1]", "no IPv6 loopback here");
+		return;
+	}
+	len = from_hex("0501000501000400000000000000000000000000000001PPPP7878", six.port, bytes);
+	len = exchange(rig.socks, bytes, len, text, &end);
+	tap(len == 14 && text[3] == 0 && memcmp(text + 12, "xx", 2) == 0, "133", "ATYP 4 ::1");
+	snprintf(connect, sizeof(connect), "CONNECT [::1]:%u HTTP/1.1\r\n\r\nxyz", six.port);
+	len = exchange(rig.http, connect, strlen(connect), text, &end);
+	tap(memmem(text, len, "200 Connection", 14) && memmem(text, len, "xyz", 3), "100", "CONNECT [::1]");
 }
 
 static void pipelined_denial(void)

@@ -111,17 +111,30 @@ void rig_policy(struct rig *rig, const struct rig_policy *policy, int generation
 	cc_buf_done(&text);
 }
 
-static int listen_on(const char *address, uint16_t *out_port)
+static int try_listen(const char *address, uint16_t *out_port)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET};
-	socklen_t len = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in6 at6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	bool six = address && strchr(address, ':');
+	struct sockaddr *bound = six ? (struct sockaddr *)&at6 : (struct sockaddr *)&at;
+	socklen_t len = six ? sizeof(at6) : sizeof(at);
+	int fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	inet_pton(AF_INET, address ? address : "127.0.0.1", &at.sin_addr);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 512) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&at, &len) < 0)
+	inet_pton(AF_INET, address && !six ? address : "127.0.0.1", &at.sin_addr);
+	if (fd < 0 || bind(fd, bound, len) < 0 || listen(fd, 512) < 0 || getsockname(fd, bound, &len) < 0) {
+		cc_fd_close(&fd);
+		return -1;
+	}
+	*out_port = ntohs(six ? at6.sin6_port : at.sin_port);
+	return fd;
+}
+
+static int listen_on(const char *address, uint16_t *out_port)
+{
+	int fd = try_listen(address, out_port);
+
+	if (fd < 0)
 		die("listen");
-	*out_port = ntohs(at.sin_port);
 	return fd;
 }
 
@@ -224,6 +237,17 @@ static void *run_stub(void *context)
 		pthread_create(&thread, NULL, run_job, job);
 		pthread_detach(thread);
 	}
+}
+
+bool stub_start_v6(struct stub *stub, void (*serve)(struct stub *, int))
+{
+	stub->serve = serve;
+	stub->fd = try_listen("::1", &stub->port);
+	if (stub->fd < 0)
+		return false;
+	pthread_create(&stub->thread, NULL, run_stub, stub);
+	pthread_detach(stub->thread);
+	return true;
 }
 
 void stub_start(struct stub *stub, const char *address, void (*serve)(struct stub *, int))

@@ -4,6 +4,7 @@
 #define CC_TESTS_VECTORS_RIG_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,7 @@ struct stub {
 	atomic_uint received; /* bytes, all connections */
 };
 void stub_start(struct stub *stub, const char *address, void (*serve)(struct stub *stub, int fd));
+bool stub_start_v6(struct stub *stub, void (*serve)(struct stub *stub, int fd)); /* on ::1; false: there is none */
 void stub_echo(struct stub *stub, int fd);
 void stub_mirror(struct stub *stub, int fd); /* HTTP: the answer's body is what was received */
 void stub_count(struct stub *stub, int fd);  /* reads and counts until the end */

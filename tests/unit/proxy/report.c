@@ -1,0 +1,160 @@
+/* What the owner hears, and that it can never make the proxy wait. */
+#include "../t.h"
+
+#include "os/fd.h"
+#include "os/peer.h"
+#include "proxy/report.h"
+
+static const struct cc_report_net denied = {
+	.proto = "connect",
+	.host = {"evil.test", 9},
+	.port = 443,
+	.reason = CC_NET_NOT_ALLOWED,
+};
+
+struct ends {
+	int ours;
+	int theirs;
+	struct cc_report *report;
+};
+
+static int set_up(void **state)
+{
+	struct ends *ends = calloc(1, sizeof(*ends));
+	struct cc_err err;
+
+	T_OK(cc_peer_pair(&ends->ours, &ends->theirs, &err), err);
+	cc_fd_set_nonblock(ends->ours, true);
+	cc_fd_set_nonblock(ends->theirs, true);
+	T_OK(cc_report_new(ends->theirs, &ends->report, &err), err);
+	*state = ends;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct ends *ends = *state;
+
+	cc_report_free(ends->report);
+	cc_fd_close(&ends->ours);
+	cc_fd_close(&ends->theirs);
+	free(ends);
+	return 0;
+}
+
+/* Copies the next message; false when there is none. */
+static bool next(struct ends *ends, char *text, size_t max)
+{
+	static struct cc_peer_msg msg;
+	struct cc_err err;
+
+	if (cc_peer_recv(ends->ours, &msg, &err) != CC_OK)
+		return false;
+	memcpy(text, msg.text, msg.len < max ? msg.len + 1 : max);
+	text[max - 1] = '\0';
+	return true;
+}
+
+static void the_first_is_told_and_repeats_are_counted(void **state)
+{
+	struct ends *ends = *state;
+	char text[1000];
+
+	cc_report_net(ends->report, 0, &denied);
+	assert_true(next(ends, text, sizeof(text)));
+	assert_non_null(strstr(text, "\"host\":\"evil.test\""));
+	assert_non_null(strstr(text, "\"grant\":\"--allow-host evil.test\""));
+	assert_non_null(strstr(text, "\"count\":1"));
+	for (int i = 0; i < 7; i++)
+		cc_report_net(ends->report, 10 + i, &denied);
+	assert_false(next(ends, text, sizeof(text)));
+	assert_int_equal(cc_report_tick(ends->report, 20), CC_REPORT_REPEAT_MS);
+	cc_report_tick(ends->report, CC_REPORT_REPEAT_MS);
+	assert_true(next(ends, text, sizeof(text)));
+	assert_non_null(strstr(text, "\"count\":7"));
+	/* quiet for long: a first one again */
+	cc_report_net(ends->report, 5 * CC_REPORT_REPEAT_MS, &denied);
+	assert_true(next(ends, text, sizeof(text)));
+	assert_non_null(strstr(text, "\"count\":1"));
+}
+
+static void a_full_owner_costs_events_not_time(void **state)
+{
+	struct ends *ends = *state;
+	struct cc_report_net allowed = denied;
+	char text[1000];
+	unsigned told = 0;
+	bool dropped = false;
+
+	allowed.allowed = true;
+	allowed.reason = CC_NET_ALLOWED;
+	for (int i = 0; i < 5000; i++)
+		cc_report_net(ends->report, 0, &allowed);
+	while (next(ends, text, sizeof(text)))
+		told++;
+	cc_report_flush(ends->report);
+	while (next(ends, text, sizeof(text)))
+		told++;
+	assert_true(told > 0 && told < 5000);
+	cc_report_net(ends->report, 0, &allowed);
+	while (next(ends, text, sizeof(text)))
+		dropped |= strstr(text, "\"dropped\":") != NULL;
+	assert_true(dropped);
+}
+
+static void foreign_bytes_are_escaped_and_cut(void **state)
+{
+	struct ends *ends = *state;
+	char raw[1000];
+	char text[3000];
+	struct cc_report_net net = denied;
+	struct cc_buf body;
+
+	memset(raw, '\x1b', sizeof(raw));
+	net.host = (struct cc_view){raw, sizeof(raw)};
+	net.reason = CC_NET_MALFORMED;
+	cc_report_net(ends->report, 0, &net);
+	assert_true(next(ends, text, sizeof(text)));
+	assert_null(strchr(text, '\x1b'));
+	assert_true(strlen(text) < CC_REPORT_TEXT_MAX * 6 + 300);
+	cc_buf_init(&body, 16384);
+	cc_report_refusal(&net, 400, false, &body);
+	assert_null(strchr(body.data, '\x1b'));
+	assert_non_null(strstr(body.data, "\\x1b"));
+	cc_buf_done(&body);
+}
+
+static void a_refusal_says_what_to_do(void **state)
+{
+	struct cc_report_net address = denied;
+	struct cc_buf out;
+
+	(void)state;
+	cc_buf_init(&out, 16384);
+	cc_report_refusal(&denied, 403, false, &out);
+	assert_non_null(strstr(out.data, "X-Proxy-Error: blocked-by-allowlist\r\n"));
+	assert_non_null(strstr(out.data, "X-Sandbox-Reason: not-allowed\r\n"));
+	assert_non_null(strstr(out.data, "--allow-host evil.test"));
+	cc_buf_reset(&out);
+	address.reason = CC_NET_ADDRESS;
+	address.address = "10.0.0.1";
+	cc_report_refusal(&address, 403, false, &out);
+	assert_non_null(strstr(out.data, "network.hosts"));
+	assert_null(strstr(out.data, "10.0.0.1")); /* the address is the owner's to know */
+	cc_buf_reset(&out);
+	cc_report_refusal(&denied, 403, true, &out);
+	assert_string_equal(out.data + out.len - 4, "\r\n\r\n");
+	cc_buf_done(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_first_is_told_and_repeats_are_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_owner_costs_events_not_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(foreign_bytes_are_escaped_and_cut, set_up, tear_down),
+		cmocka_unit_test(a_refusal_says_what_to_do),
+	};
+
+	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}
