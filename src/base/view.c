@@ -48,6 +48,18 @@ bool cc_view_ends(struct cc_view view, const char *suffix)
 	return view.len >= len && memcmp(view.ptr + view.len - len, suffix, len) == 0;
 }
 
+bool cc_str_put(char *out, size_t cap, const char *text)
+{
+	size_t size = strlen(text) + 1;
+
+	if (size > cap) {
+		out[0] = '\0';
+		return false;
+	}
+	memcpy(out, text, size);
+	return true;
+}
+
 char *cc_str_copy(const char *text)
 {
 	size_t size = text ? strlen(text) + 1 : 0;

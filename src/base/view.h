@@ -23,6 +23,8 @@ bool cc_view_starts(struct cc_view view, const char *prefix);
 bool cc_view_ends(struct cc_view view, const char *suffix);
 unsigned char cc_ascii_lower(unsigned char byte);
 
+/* Copies text with its NUL into out; false, and out is the empty string, when it does not fit. */
+bool cc_str_put(char *out, size_t cap, const char *text);
 /* A heap copy of a NUL-terminated string; NULL for NULL and when memory ran out. */
 char *cc_str_copy(const char *text);
 

@@ -263,9 +263,8 @@ static int read_xattr(struct cc_call *call, uint64_t name_at, uint64_t value_at,
 	out->value = NULL;
 	if (result < 0)
 		return result == -ENAMETOOLONG ? -ERANGE : result;
-	if (!*name || strlen(name) >= sizeof(out->name))
+	if (!*name || !cc_str_put(out->name, sizeof(out->name), name))
 		return -ERANGE;
-	strcpy(out->name, name);
 	if (size > XATTR_VALUE)
 		return -E2BIG;
 	out->value = malloc(size + 1);

@@ -320,7 +320,8 @@ static int open_any(struct cc_call *call, int dirfd, const char *given, const st
 		return -ENOENT;
 	if (result < 0)
 		return result;
-	strcpy(path, given);
+	if (!cc_str_put(path, sizeof(path), given))
+		return -ENAMETOOLONG;
 	for (int hops = 0; hops <= LINKS_MAX; hops++) {
 		CC_AUTO_LOC loc = {.parent = -1};
 
@@ -334,7 +335,8 @@ static int open_any(struct cc_call *call, int dirfd, const char *given, const st
 			return -EEXIST;
 		result = follow(&loc, path, &base);
 		if (result == -EINVAL) { /* changed under us: no link any more */
-			strcpy(path, loc.name);
+			if (!cc_str_put(path, sizeof(path), loc.name))
+				return -ENAMETOOLONG;
 			cc_fd_close(&base);
 			base = cc_fd_take(&loc.parent);
 		} else if (result < 0) {

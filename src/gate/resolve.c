@@ -192,9 +192,8 @@ static int walk(const struct cc_call *call, int base, const char *path, bool fol
 	struct walk walk = {.call = call, .follow_last = follow_last};
 	int result = 0;
 
-	if (strlen(path) >= PATH_MAX)
+	if (strlen(path) >= PATH_MAX || !cc_str_put(walk.left, sizeof(walk.left), path))
 		return -ENAMETOOLONG;
-	strcpy(walk.left, path);
 	walk.at = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : fcntl(base, F_DUPFD_CLOEXEC, 0);
 	if (walk.at < 0)
 		return -errno;
@@ -257,8 +256,8 @@ static int split(const char *path, struct cc_loc *out, char parent[PATH_MAX])
 	}
 	if (len == 1 && *path == '/') {
 		out->special = true;
-		strcpy(out->name, ".");
-		strcpy(parent, "/");
+		memcpy(out->name, ".", 2);
+		memcpy(parent, "/", 2);
 		return 0;
 	}
 	for (start = len; start > 0 && path[start - 1] != '/';)
@@ -315,7 +314,7 @@ int cc_locate_from(const struct cc_call *call, int *base, const char *path, uint
 	memcpy(out->path + len, out->name, name_len + 1);
 	out->len = (size_t)len + name_len;
 	if (out->slash)
-		strcpy(out->name + name_len, "/");
+		memcpy(out->name + name_len, "/", 2);
 	return 0;
 }
 

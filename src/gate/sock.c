@@ -323,7 +323,7 @@ static int pid_behind(int fd)
 	if (len < 0)
 		return len;
 	if (strncmp(path, "/proc/", 6) == 0)
-		return atoi(path + 6);
+		return (int)strtol(path + 6, NULL, 10);
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	{
 		CC_AUTO_FD info = open(path, O_RDONLY | O_CLOEXEC);
@@ -334,7 +334,7 @@ static int pid_behind(int fd)
 		return -EBADF;
 	text[got] = '\0';
 	at = strstr(text, "\nPid:");
-	return at ? atoi(at + 5) : -EBADF;
+	return at ? (int)strtol(at + 5, NULL, 10) : -EBADF;
 }
 
 /* The zygote is inside the Landlock domain, so the scope does not keep signals from it (attacks 13). */

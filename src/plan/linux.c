@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fixed beginnings: namespaces and the four capabilities that cc-init gives up before the first exec. */
+/* Fixed beginnings: namespaces and the five capabilities that cc-init gives up before the first exec. */
 static const char *const namespaces[] = {
 	"--unshare-user", "--unshare-pid",
 	"--unshare-net",  "--unshare-ipc",
@@ -17,6 +17,7 @@ static const char *const namespaces[] = {
 	"--cap-drop",     "ALL",
 	"--cap-add",      "CAP_SYS_ADMIN",    /* devpts, /proc read-only */
 	"--cap-add",      "CAP_NET_ADMIN",    /* the transparent redirect of the session's own network */
+	"--cap-add",      "CAP_SETPCAP",      /* empty the bounding set */
 	"--cap-add",      "CAP_SYS_RESOURCE", /* lower the user limits of its own namespace */
 	"--cap-add",      "CAP_SYS_PTRACE",   /* read non-dumpable targets: the only one that stays, in init alone */
 };
