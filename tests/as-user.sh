@@ -15,10 +15,12 @@ mkdir -p "$place/build" "$place/tmp"
 for name in ccbox cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do
 	[ ! -e "$build/$name" ] || cp "$build/$name" "$place/build/"
 done
+cp "$build/tests/integration/deny-syscall" "$place/build/"
 cp -r "$source/tests" "$place/tests"
 mkdir -p "$place/tools"
 cp "$source/tools/clients.sh" "$place/tools/"
 chmod -R a+rX "$place"
+export DENY_SYSCALL="$place/build/deny-syscall" BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-120}
 export CCBOX="$place/build/ccbox" TMPDIR="$place/tmp" LC_ALL=C.UTF-8
 if [ "$who" = user ] && [ "$(id -u)" = 0 ]; then
 	chown -R 65534:65534 "$place/tmp"

@@ -84,6 +84,8 @@ struct cc_backend {
 	size_t (*watch)(const struct cc_box *box, int fds[CC_BOX_WATCH]);
 	/* the next note of that descriptor; kind NONE when there is none now */
 	enum cc_code (*next)(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err);
+	/* "end" may be told and answered by the end of the box (LOST), so that nothing counted is lost */
+	bool says_goodbye;
 	/* kills and reaps everything; nothing of the session runs afterwards */
 	void (*end)(struct cc_box *box);
 };

@@ -4,6 +4,9 @@
 
 #include "backend/backend.h"
 
+/* CC_EUNENFORCED naming the first need that the backend does not enforce. */
+CC_MUST enum cc_code cc_backend_check(const struct cc_backend *backend, unsigned needs, struct cc_err *err);
+
 /* asked is what the person or client named; UNSET takes native. A backend that does not exist on this host, or that
  * cannot hold a rule of the set, is a refusal that names it. none is taken only when it is asked for by name:
  * *out_unheld then holds the bits it does not enforce. */

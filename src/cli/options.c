@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,17 +309,12 @@ void cc_options_help(unsigned verb, struct cc_buf *out)
 {
 	for (size_t i = 0; i < cc_option_count; i++) {
 		const struct cc_option *option = &cc_options[i];
-		char left[64];
+		char left[80];
 
 		if (!(option->verbs & verb))
 			continue;
-		left[0] = '\0';
-		strncat(left, "--", 2);
-		strncat(left, option->name, 30);
-		if (option->value) {
-			strncat(left, " ", 2);
-			strncat(left, option->value, 25);
-		}
+		snprintf(left, sizeof(left), "--%s%s%s", option->name, option->value ? " " : "",
+			 option->value ? option->value : "");
 		cc_buf_addf(out, "  %-24s %s\n", left, option->help);
 	}
 }

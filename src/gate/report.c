@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RULES_MAX = 1024, FLAGS_MAX = 4096, QUEUE_MAX = 1024, BURST = 200, PER_SECOND = 50, MESSAGE_MAX = 60000 };
+enum { RULES_MAX = 1024, FLAGS_MAX = 4096, QUEUE_MAX = 1024, BURST = 200, PER_SECOND = 50, MESSAGE_MAX = 60000, LAST_ROUNDS = 2000, LAST_MS = 200 };
 
 struct seen {
 	char *rule;
@@ -274,13 +275,14 @@ void cc_report_flagged(struct cc_report *report, const struct cc_violation *what
 	cc_buf_done(&message);
 }
 
-static void flush_held(struct cc_report *report)
+/* last: the session ends, so every count leaves now, whatever the rate. */
+static void flush_held(struct cc_report *report, bool last)
 {
 	for (size_t i = 0; i < report->seen_count; i++) {
 		struct seen *entry = &report->seen[i];
 		struct cc_buf message;
 
-		if (!entry->held || !entry->last || report->head || !take_token(report))
+		if (!entry->held || !entry->last || report->head || !(last || take_token(report)))
 			continue;
 		cc_buf_init(&message, MESSAGE_MAX);
 		cc_buf_add(&message, entry->last, entry->last_len);
@@ -307,8 +309,25 @@ void cc_report_flush(struct cc_report *report)
 		report->queued--;
 		free(item);
 	}
-	flush_held(report);
+	flush_held(report, false);
 	pthread_mutex_unlock(&report->lock);
+}
+
+void cc_report_last(struct cc_report *report)
+{
+	struct pollfd room = {.fd = report->sock, .events = POLLOUT};
+
+	cc_report_flush(report);
+	pthread_mutex_lock(&report->lock);
+	flush_held(report, true);
+	pthread_mutex_unlock(&report->lock);
+	/* the owner is reading what is left: give it the time, bounded */
+	for (int round = 0; round < LAST_ROUNDS && cc_report_waits(report) && poll(&room, 1, LAST_MS) > 0; round++) {
+		cc_report_flush(report);
+		pthread_mutex_lock(&report->lock);
+		flush_held(report, true);
+		pthread_mutex_unlock(&report->lock);
+	}
 }
 
 bool cc_report_waits(struct cc_report *report)

@@ -33,6 +33,8 @@ void cc_report_flagged(struct cc_report *report, const struct cc_violation *what
 
 /* Called by the main loop: sends what waits and the counts of what was held back. */
 void cc_report_flush(struct cc_report *report);
+/* The end of the session: everything held back leaves, bounded in time. */
+void cc_report_last(struct cc_report *report);
 bool cc_report_waits(struct cc_report *report);
 /* Readable when something began to wait. */
 int cc_report_wake_fd(const struct cc_report *report);

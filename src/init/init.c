@@ -112,7 +112,7 @@ static enum cc_code on_end(struct loop *loop, const struct cc_json *m, struct cc
 	(void)m;
 	(void)msg;
 	(void)err;
-	cc_report_flush(loop->init.report);
+	cc_report_last(loop->init.report);
 	loop->over = true;
 	return CC_OK;
 }

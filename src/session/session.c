@@ -2,6 +2,7 @@
 
 #include "os/clock.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,10 @@ struct cc_session {
 	int next_exec;
 	int running;
 	struct cc_err error;
+	bool ending; /* the owner ends it: a helper that goes is no loss */
 };
+
+enum { GOODBYE_MS = 1000 };
 
 void cc_session_emit(struct cc_session *session, struct cc_event *event)
 {
@@ -185,7 +189,8 @@ static void lose(struct cc_session *session, const struct cc_note *note)
 {
 	cc_fail(&session->error, CC_EPROTO, 0, "%s", note->text ? note->text : "a helper ended");
 	session->state = CC_STATE_ERROR;
-	emit_text(session, CC_EVENT_KILLED, session->error.what);
+	if (!session->ending)
+		emit_text(session, CC_EVENT_KILLED, session->error.what);
 }
 
 static void take_note(struct cc_session *session, struct cc_note *note)
@@ -215,6 +220,8 @@ static void take_note(struct cc_session *session, struct cc_note *note)
 		break;
 	case CC_NOTE_LOST:
 		lose(session, note);
+		if (session->ending)
+			return;
 		break;
 	default:
 		break;
@@ -248,8 +255,35 @@ const char *cc_session_error(const struct cc_session *session)
 	return session->error.what;
 }
 
+/* Counters that the gate still holds come as last violations before it goes. */
+static void say_goodbye(struct cc_session *session)
+{
+	int64_t deadline = cc_clock_ms() + GOODBYE_MS;
+	struct cc_err err;
+
+	session->ending = true;
+	if (session->backend->tell(session->box, "end", &err) != CC_OK)
+		return;
+	while (session->state != CC_STATE_ERROR) {
+		struct pollfd entries[CC_BOX_WATCH];
+		int fds[CC_BOX_WATCH];
+		size_t count = cc_session_watch(session, fds);
+		int64_t left = deadline - cc_clock_ms();
+
+		for (size_t i = 0; i < count; i++)
+			entries[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+		if (left <= 0 || poll(entries, count, (int)left) <= 0)
+			return;
+		for (size_t i = 0; i < count && session->state != CC_STATE_ERROR; i++)
+			if (entries[i].revents && cc_session_step(session, fds[i], &err) != CC_OK)
+				return;
+	}
+}
+
 void cc_session_end(struct cc_session *session)
 {
+	if (session->box && session->backend->says_goodbye && session->state != CC_STATE_ERROR)
+		say_goodbye(session);
 	if (session->box)
 		session->backend->end(session->box);
 	session->box = NULL;

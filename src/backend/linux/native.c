@@ -203,5 +203,6 @@ const struct cc_backend cc_backend_native_linux = {
 	.fetch = native_fetch,
 	.watch = native_watch,
 	.next = cc_native_next,
+	.says_goodbye = true,
 	.end = cc_native_end,
 };

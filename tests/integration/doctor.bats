@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# The probe: it proves by starting, and a host that lacks something is told exactly what. A missing kernel feature is simulated
+# by a filter that answers the error such a kernel gives.
+load lib
+
+DENY=${DENY_SYSCALL:-$BATS_TEST_DIRNAME/../../build/tests/integration/deny-syscall}
+
+@test "doctor proves the host and says each capability" {
+	run "$CCBOX" doctor
+	echo "$output"
+	[ "$status" -eq 0 ]
+	for item in kernel bubblewrap user-namespaces landlock seccomp-notify sandbox-starts names-held hosts-held; do
+		[[ $output == *" $item "* ]]
+	done
+	[ -z "$(ls -d /tmp/ccbox-probe-* 2>/dev/null)" ]
+}
+
+@test "doctor --json is one versioned object" {
+	"$CCBOX" doctor --json | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["v"] == 1 and d["backend"] == "native" and d["available"] and d["enforceable"]
+assert all(c["ok"] for c in d["capabilities"])'
+}
+
+@test "a missing bwrap is named with its package" {
+	# an own mount namespace in which the program is hidden
+	run unshare -Urm sh -c 'mount --bind /dev/null /usr/bin/bwrap && PATH=/usr/bin:/bin "$0" doctor --json' "$CCBOX"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *'"available":false,"requiresInstall":true'* ]]
+	[[ $output == *"apt-get install bubblewrap"* ]]
+	run unshare -Urm sh -c 'mount --bind /dev/null /usr/bin/bwrap && PATH=/usr/bin:/bin "$0" run -- touch started' "$CCBOX"
+	[ "$status" -eq 125 ]
+	[[ $output == *"bubblewrap"* ]]
+	[ ! -e started ]
+}
+
+@test "user namespaces used up: refused, named, nothing started" {
+	run unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$0" run -- touch started' "$CCBOX"
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[ ! -e started ]
+	run unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$0" doctor' "$CCBOX"
+	[ "$status" -eq 1 ]
+	[[ $output == *"max_user_namespaces"* ]]
+}
+
+@test "no Landlock (simulated): refused, named, nothing started" {
+	run "$DENY" 444 38 0 "$CCBOX" run -- touch started
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[[ $output == *andlock* ]]
+	[ ! -e started ]
+	run "$DENY" 444 95 0 "$CCBOX" doctor
+	[ "$status" -eq 1 ]
+	[[ $output == *"lsm="* ]]
+}
+
+@test "no WAIT_KILLABLE_RECV, an old kernel (simulated): refused, named, nothing started" {
+	run "$DENY" 317 22 32 "$CCBOX" run -- touch started
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[[ $output == *"WAIT_KILLABLE"* || $output == *"listener"* ]]
+	[ ! -e started ]
+}
+
+@test "no seccomp listener at all (simulated): refused, nothing started" {
+	run "$DENY" 317 38 8 "$CCBOX" run -- touch started
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[ ! -e started ]
+}
+
+@test "a read-only work tree starts and stays as it is" {
+	if [ "$(id -u)" = 0 ]; then skip "root can write everywhere"; fi
+	mkdir fixed
+	chmod 555 fixed
+	cd fixed
+	run box -- sh -c 'echo x >f; echo ran'
+	[ "$status" -eq 0 ]
+	[[ $output == *ran* ]]
+	[ ! -e f ]
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# Faults: each launch step made to fail, and every process of ours killed at any moment. The only accepted outcome is that nothing
+# was started, or that everything ended, and that the host is as it was.
+load lib
+
+TWIN=$(dirname "$CCBOX")/ccbox-twin
+
+# No process of a session may remain: each runs with a marker of this test in its working tree's path.
+nothing_runs() {
+	for _ in $(seq 60); do
+		pgrep -f "$BASE" >/dev/null || pgrep -f 'cc-init [0-9]' -u "$(id -u)" >/dev/null || return 0
+		# other tests may run sessions of their own: only ours count
+		ours=0
+		for pid in $(pgrep -u "$(id -u)" -f 'cc-init|cc-proxy|bwrap'); do
+			grep -qsF "$BASE" "/proc/$pid/mountinfo" && ours=1
+		done
+		[ $ours = 0 ] && return 0
+		sleep 0.05
+	done
+	ps aux | grep -E 'cc-init|cc-proxy|bwrap' >&2
+	return 1
+}
+
+fail_step() {
+	before=$(tree_hash .)
+	CCBOX_TWIN_FAIL=$1 run "$TWIN" run --quiet -- touch started
+	echo "$1: $output"
+	[ "$status" -eq 125 ]
+	[ -n "$output" ]
+	[ ! -e started ]
+	[ "$before" = "$(tree_hash .)" ]
+	nothing_runs
+}
+
+@test "every launch step of the owner made to fail: nothing is started" {
+	for step in bwrap proxy setup listen policy ready; do fail_step $step; done
+}
+
+@test "every launch step of cc-init made to fail: nothing is started" {
+	for step in devpts limits proc root self listen go power gate zygote confine; do fail_step $step; done
+}
+
+@test "a failed launch is an event that says why" {
+	CCBOX_TWIN_FAIL=zygote run "$TWIN" run --quiet -- true
+	"$CCBOX" events --json | grep -q '"type":"killed"'
+}
+
+# Children of a process, by name.
+child() { pgrep -P "$1" -f "$2" | head -n 1; }
+
+@test "SIGKILL of each process of a running session ends all of it" {
+	for victim in ccbox bwrap proxy init; do
+		before=$(tree_hash .)
+		"$CCBOX" run --quiet --no-pty -- sh -c 'echo up; exec sleep 300' >"$BASE/out" 2>/dev/null </dev/null &
+		owner=$!
+		for _ in $(seq 200); do grep -q up "$BASE/out" && break; sleep 0.02; done
+		bwrap=$(child $owner bwrap)
+		case $victim in
+		ccbox) kill -9 $owner ;;
+		bwrap) kill -9 "$bwrap" ;;
+		proxy) kill -9 "$(child $owner cc-proxy)" ;;
+		init) kill -9 "$(pgrep -P "$bwrap")" ;;
+		esac
+		wait $owner || true
+		rm -f "$BASE/out"
+		nothing_runs
+		[ "$before" = "$(tree_hash .)" ]
+	done
+}
+
+@test "SIGKILL of the owner at any moment of the launch leaves nothing" {
+	before=$(tree_hash .)
+	for i in $(seq 30); do
+		"$CCBOX" run --quiet --no-pty -- sleep 300 >/dev/null 2>&1 </dev/null &
+		owner=$!
+		sleep "0.0$((i % 4))$((i % 10))"
+		kill -9 $owner 2>/dev/null || true
+		wait $owner 2>/dev/null || true
+	done
+	nothing_runs
+	[ "$before" = "$(tree_hash .)" ]
+}
+
+@test "the proxy's death ends the session with a sentence and an event" {
+	"$CCBOX" run --no-pty -- sh -c 'echo up; exec sleep 300' >"$BASE/out" 2>"$BASE/err" </dev/null &
+	owner=$!
+	for _ in $(seq 200); do grep -q up "$BASE/out" && break; sleep 0.02; done
+	kill -9 "$(child $owner cc-proxy)"
+	code=0
+	wait $owner || code=$?
+	[ "$code" -eq 125 ]
+	grep -q 'cc-proxy ended' "$BASE/err"
+	"$CCBOX" events --json | grep -q '"type":"killed"'
+}
