@@ -139,16 +139,9 @@ static void choose(struct cc_conn *conn)
 	cc_conn_set_deadline(conn, CC_CONN_HEAD_MS); /* for the whole of it, however the bytes trickle */
 }
 
-/* Reads what the client sent into the front's buffer. -1 nothing, 0 end, -2 broken */
 static long front_read(struct cc_conn *conn)
 {
-	struct cc_buf *in = &conn->front->in;
-	char *scratch = cc_pumps_scratch(conn->shared->pumps);
-	long got = in->len < in->max ? cc_end_read(&conn->client, scratch, in->max - in->len) : -1;
-
-	if (got > 0)
-		cc_buf_add(in, scratch, (size_t)got);
-	return in->failed ? -2 : got;
+	return cc_pumps_fill(conn->shared->pumps, &conn->client, &conn->front->in, CC_CONN_EARLY_MAX);
 }
 
 void cc_conn_front_step(struct cc_conn *conn)

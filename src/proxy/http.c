@@ -1,7 +1,6 @@
 #include "proxy/http.h"
 
 #include "base/mem.h"
-#include "policy/hosts.h"
 
 #include <string.h>
 
@@ -350,4 +349,23 @@ void cc_http_copy_fields(const struct cc_http_head *head, struct cc_buf *out)
 		cc_buf_adds(out, "Transfer-Encoding: chunked\r\n");
 	else if (head->has_length)
 		cc_buf_addf(out, "Content-Length: %llu\r\n", (unsigned long long)head->length);
+}
+
+void cc_http_write_request(const struct cc_http_head *head, struct cc_view path, const struct cc_host *host,
+			   uint16_t port, struct cc_buf *out)
+{
+	bool six = host->kind == CC_HOST_V6;
+
+	cc_buf_add(out, head->method.ptr, head->method.len);
+	cc_buf_adds(out, " ");
+	if (path.len == 0 && cc_view_is(head->method, "OPTIONS"))
+		cc_buf_adds(out, "*");
+	else if (path.len == 0 || path.ptr[0] != '/')
+		cc_buf_adds(out, "/");
+	cc_buf_add(out, path.ptr, path.len);
+	cc_buf_addf(out, " HTTP/1.%u\r\nHost: %s%s%s", head->minor, six ? "[" : "", host->text, six ? "]" : "");
+	if (port != 80)
+		cc_buf_addf(out, ":%u", port);
+	cc_buf_adds(out, "\r\n");
+	cc_http_copy_fields(head, out);
 }

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/view.h"
+#include "policy/hosts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,6 +67,11 @@ bool cc_http_absolute(const struct cc_http_head *head, struct cc_view *out_autho
 
 /* Writes the fields that may pass a proxy: without hop-by-hop ones, what Connection names, and Host. */
 void cc_http_copy_fields(const struct cc_http_head *head, struct cc_buf *out);
+
+/* Writes a request for the host itself: path instead of the absolute target, Host from the canonical host, the fields
+ * that may pass. The empty line is left to the caller. */
+void cc_http_write_request(const struct cc_http_head *head, struct cc_view path, const struct cc_host *host,
+			   uint16_t port, struct cc_buf *out);
 
 /* Copies one body from in to out, re-emitting the framing. */
 struct cc_http_body {

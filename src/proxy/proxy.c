@@ -74,6 +74,7 @@ static enum cc_code read_policy(struct cc_peer_msg *msg, struct cc_rules **out_r
 		return cc_fail(err, CC_EPROTO, 0, "a policy message carries one descriptor, this one %zu",
 			       msg->fd_count);
 	cc_buf_init(&text, CC_JSON_TEXT_MAX);
+	(void)lseek(msg->fds[0], 0, SEEK_SET); /* the owner may share the file, and with it the offset */
 	code = cc_fd_read_all(msg->fds[0], &text, err);
 	if (code == CC_OK)
 		code = cc_json_parse("policy", cc_buf_view(&text), 0, &doc, err);

@@ -15,6 +15,7 @@ struct cc_relay {
 	struct cc_buf out;   /* to upstream */
 	struct cc_buf back;  /* from upstream, not read yet */
 	struct cc_buf reply; /* to the client */
+	struct cc_buf again; /* a head that may be sent once more, on a fresh connection */
 	size_t in_scanned;
 	size_t back_scanned;
 	struct cc_http_body request_body;
@@ -36,6 +37,7 @@ struct cc_relay *cc_relay_new(struct cc_buf *in)
 		return NULL;
 	cc_buf_init(&relay->in, CC_HTTP_HEAD_MAX + 2 * CHUNK);
 	cc_buf_init(&relay->out, CC_HTTP_HEAD_MAX + 4 * CHUNK);
+	cc_buf_init(&relay->again, CC_HTTP_HEAD_MAX + CHUNK);
 	cc_buf_init(&relay->back, CC_HTTP_HEAD_MAX + CHUNK);
 	cc_buf_init(&relay->reply, CC_HTTP_HEAD_MAX + REPLY_HIGH + 2 * CHUNK);
 	cc_buf_add(&relay->in, in->data, in->len);
@@ -50,17 +52,13 @@ void cc_relay_free(struct cc_relay *relay)
 	cc_buf_done(&relay->out);
 	cc_buf_done(&relay->back);
 	cc_buf_done(&relay->reply);
+	cc_buf_done(&relay->again);
 	free(relay);
 }
 
 bool cc_relay_head_only(const struct cc_relay *relay)
 {
 	return relay->head_only;
-}
-
-bool cc_relay_answered(const struct cc_relay *relay)
-{
-	return relay->told;
 }
 
 /* What is said instead of an answer: nothing of one may have gone out. */
@@ -91,31 +89,9 @@ static void bad_gateway(struct cc_conn *conn, const char *detail)
 	refuse(conn, CC_NET_ALLOWED, 502, cc_view_of(conn->host), detail);
 }
 
-static bool flush(struct cc_buf *buf, struct cc_end *end)
-{
-	while (buf->len && end->fd >= 0 && end->writable) {
-		long done = cc_end_write(end, buf->data, buf->len);
-
-		if (done < 0)
-			return false;
-		cc_buf_eat(buf, (size_t)done);
-	}
-	return true;
-}
-
-/* Reads up to a chunk into buf. > 0, -1 nothing, 0 end, -2 broken */
 static long fill(struct cc_conn *conn, struct cc_end *end, struct cc_buf *buf)
 {
-	char *scratch = cc_pumps_scratch(conn->shared->pumps);
-	size_t room = buf->max - buf->len < CHUNK ? buf->max - buf->len : CHUNK;
-	long got;
-
-	if (end->fd < 0 || !end->readable || room == 0)
-		return -1;
-	got = cc_end_read(end, scratch, room);
-	if (got > 0)
-		cc_buf_add(buf, scratch, (size_t)got);
-	return buf->failed ? -2 : got;
+	return cc_pumps_fill(conn->shared->pumps, end, buf, CHUNK);
 }
 
 /* ---- the request */
@@ -123,27 +99,24 @@ static long fill(struct cc_conn *conn, struct cc_end *end, struct cc_buf *buf)
 static void write_request(struct cc_relay *relay, const struct cc_http_head *head, struct cc_view path,
 			  const struct cc_host *host, uint16_t port)
 {
-	const char *mark = host->kind == CC_HOST_V6 ? "[]" : "";
-	struct cc_buf *out = &relay->out;
-
-	cc_buf_add(out, head->method.ptr, head->method.len);
-	cc_buf_adds(out, " ");
-	if (path.len == 0 && cc_view_is(head->method, "OPTIONS"))
-		cc_buf_adds(out, "*");
-	else if (path.len == 0 || path.ptr[0] != '/')
-		cc_buf_adds(out, "/");
-	cc_buf_add(out, path.ptr, path.len);
-	cc_buf_addf(out, " HTTP/1.%u\r\nHost: %.*s%s%.*s", relay->old ? 0 : 1, mark[0] ? 1 : 0, mark, host->text,
-		    mark[0] ? 1 : 0, mark[0] ? mark + 1 : mark);
-	if (port != 80)
-		cc_buf_addf(out, ":%u", port);
-	cc_buf_adds(out, "\r\n");
-	cc_http_copy_fields(head, out);
+	cc_http_write_request(head, path, host, port, &relay->out);
 	if (relay->upgrade)
-		cc_buf_adds(out, "Connection: Upgrade\r\nUpgrade: websocket\r\n");
+		cc_buf_adds(&relay->out, "Connection: Upgrade\r\nUpgrade: websocket\r\n");
 	else if (relay->close)
-		cc_buf_adds(out, "Connection: close\r\n");
-	cc_buf_adds(out, "\r\n");
+		cc_buf_adds(&relay->out, "Connection: close\r\n");
+	cc_buf_adds(&relay->out, "\r\n");
+}
+
+/* A kept connection may have been closed while the request was on its way. Only what changes nothing, and has no body,
+ * is sent a second time. */
+static void remember(struct cc_relay *relay, const struct cc_http_head *head, size_t before)
+{
+	static const char *const safe[] = {"GET", "HEAD", "OPTIONS"};
+
+	cc_buf_reset(&relay->again);
+	for (size_t i = 0; i < CC_COUNT(safe); i++)
+		if (cc_view_is(head->method, safe[i]) && head->framing == CC_HTTP_NO_BODY && !relay->upgrade)
+			cc_buf_add(&relay->again, relay->out.data + before, relay->out.len - before);
 }
 
 /* The whole decision, again for each request. */
@@ -158,6 +131,7 @@ static void begin_request(struct cc_conn *conn, const struct cc_http_head *head)
 	struct cc_err err = {0};
 	struct cc_net_decision decision;
 	uint16_t port;
+	size_t before = relay->out.len;
 
 	relay->head_only = cc_view_is(head->method, "HEAD");
 	relay->old = head->minor == 0;
@@ -181,8 +155,9 @@ static void begin_request(struct cc_conn *conn, const struct cc_http_head *head)
 		return;
 	}
 	write_request(relay, head, path, &host, port);
+	remember(relay, head, before);
 	cc_http_body_init(&relay->request_body, head);
-	cc_buf_eat(&relay->in, head->size);
+	cc_buf_eat(&relay->in, head->size); /* head's views are stale from here on */
 	relay->in_scanned = 0;
 	decision = cc_net_decide(conn->shared->net, &host, port);
 	if (decision.allowed && conn->upstream.fd >= 0 && conn->port == port && strcmp(conn->host, host.text) == 0) {
@@ -193,6 +168,8 @@ static void begin_request(struct cc_conn *conn, const struct cc_http_head *head)
 	}
 	cc_conn_drop_upstream(conn);
 	cc_buf_reset(&relay->back);
+	cc_buf_reset(&relay->again);
+	cc_buf_eat(&relay->out, before); /* what an earlier host did not want to read */
 	if (cc_conn_request(conn, &host, port, relay->head_only))
 		relay->request = REQUEST_DIAL;
 }
@@ -356,6 +333,11 @@ static void take_answer(struct cc_conn *conn, struct cc_http_head *head)
 		relay->close |= head->close;
 	if (head->status >= 200 || !relay->old)
 		write_answer(relay, head);
+	cc_buf_reset(&relay->again);
+	if (relay->reply.failed) {
+		cc_conn_close(conn, true);
+		return;
+	}
 	cc_http_body_init(&relay->answer_body, head);
 	if (chunked && relay->old) {
 		relay->answer_body.framing = CC_HTTP_CHUNKED;
@@ -371,6 +353,23 @@ static void take_answer(struct cc_conn *conn, struct cc_http_head *head)
 		relay->told = false; /* the final answer is still to come, and may still be a refusal */
 }
 
+static void ask_again(struct cc_conn *conn)
+{
+	struct cc_relay *relay = conn->relay;
+	struct cc_host host;
+
+	cc_conn_drop_upstream(conn);
+	cc_buf_reset(&relay->out);
+	cc_buf_add(&relay->out, relay->again.data, relay->again.len);
+	cc_buf_reset(&relay->again);
+	relay->answer = ANSWER_IDLE;
+	relay->request = REQUEST_DIAL;
+	if (cc_host_parse(cc_view_of(conn->host), CC_HOST_SOCKS, &host, NULL) != CC_OK)
+		cc_conn_close(conn, true);
+	else
+		(void)cc_conn_request(conn, &host, conn->port, relay->head_only);
+}
+
 static bool answer_head(struct cc_conn *conn)
 {
 	static struct cc_http_head head;
@@ -379,9 +378,11 @@ static bool answer_head(struct cc_conn *conn)
 	enum cc_http_step step = cc_http_scan(cc_buf_view(&relay->back), &relay->back_scanned, &fault);
 
 	if (step == CC_HTTP_MORE) {
-		long got = fill(conn, &conn->upstream, &relay->back);
+		long got = relay->reply.len < REPLY_HIGH ? fill(conn, &conn->upstream, &relay->back) : -1;
 
-		if (got == 0 || got == -2)
+		if ((got == 0 || got == -2) && relay->back.len == 0 && relay->again.len)
+			ask_again(conn);
+		else if (got == 0 || got == -2)
 			bad_gateway(conn, "the host closed the connection before it answered");
 		return got != -1;
 	}
@@ -458,18 +459,23 @@ void cc_relay_step(struct cc_conn *conn)
 		size_t held = 0;
 		bool moved = requests[relay->request](conn);
 
+		/* Head and first bytes of a body leave in one write. */
+		if (moved && conn->phase == CC_PHASE_RELAY && relay->request == REQUEST_BODY)
+			moved |= request_body(conn);
 		if (conn->phase != CC_PHASE_RELAY)
 			return;
 		/* A host that answers early may also close early: its answer counts, not the failed write. */
 		held = relay->out.len;
-		if (!flush(&relay->out, &conn->upstream))
+		if (!cc_end_flush(&conn->upstream, &relay->out))
 			cc_buf_reset(&relay->out);
 		moved |= held >= CHUNK && relay->out.len < CHUNK;
 		moved |= answers[relay->answer](conn);
+		if (moved && conn->phase == CC_PHASE_RELAY && relay->answer == ANSWER_BODY)
+			moved |= answer_body(conn);
 		if (conn->phase != CC_PHASE_RELAY)
 			return;
 		held = relay->reply.len;
-		if (!flush(&relay->reply, &conn->client)) {
+		if (!cc_end_flush(&conn->client, &relay->reply)) {
 			cc_conn_close(conn, true);
 			return;
 		}

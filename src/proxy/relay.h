@@ -12,7 +12,5 @@ void cc_relay_connected(struct cc_conn *conn);
 /* The deadline passed. */
 void cc_relay_late(struct cc_conn *conn);
 bool cc_relay_head_only(const struct cc_relay *relay);
-/* Bytes of an answer already went to the client: it can no longer be told anything else. */
-bool cc_relay_answered(const struct cc_relay *relay);
 
 #endif

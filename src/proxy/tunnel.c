@@ -69,6 +69,31 @@ long cc_end_write(struct cc_end *end, const char *bytes, size_t len)
 	return done < 0 ? -2 : done;
 }
 
+bool cc_end_flush(struct cc_end *end, struct cc_buf *buf)
+{
+	while (buf->len && end->fd >= 0 && end->writable) {
+		long done = cc_end_write(end, buf->data, buf->len);
+
+		if (done < 0)
+			return false;
+		cc_buf_eat(buf, (size_t)done);
+	}
+	return true;
+}
+
+long cc_pumps_fill(struct cc_pumps *pumps, struct cc_end *end, struct cc_buf *buf, size_t max)
+{
+	size_t room = buf->max - buf->len < max ? buf->max - buf->len : max;
+	long got;
+
+	if (end->fd < 0 || !end->readable || room == 0)
+		return -1;
+	got = cc_end_read(end, pumps->scratch, room < sizeof(pumps->scratch) ? room : sizeof(pumps->scratch));
+	if (got > 0)
+		cc_buf_add(buf, pumps->scratch, (size_t)got);
+	return buf->failed ? -2 : got;
+}
+
 enum cc_code cc_pumps_new(struct cc_pumps **out_pumps, struct cc_err *err)
 {
 	struct cc_pumps *pumps = calloc(1, sizeof(*pumps));

@@ -3,6 +3,7 @@
 #ifndef CC_PROXY_TUNNEL_H
 #define CC_PROXY_TUNNEL_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "os/loop.h"
@@ -30,10 +31,14 @@ void cc_end_note(struct cc_end *end, unsigned events);
 /* What the peer did to the socket: > 0 bytes, 0 = it ended, -1 = nothing now, -2 = broken. */
 long cc_end_read(struct cc_end *end, char *into, size_t max);
 long cc_end_write(struct cc_end *end, const char *bytes, size_t len); /* 0 = not now, -2 = broken */
+/* Writes what it can of buf and eats it. False: broken. */
+bool cc_end_flush(struct cc_end *end, struct cc_buf *buf);
 
 struct cc_pumps; /* the shared buffer and the pool of pipes */
 CC_MUST enum cc_code cc_pumps_new(struct cc_pumps **out_pumps, struct cc_err *err);
 char *cc_pumps_scratch(struct cc_pumps *pumps); /* CC_TUNNEL_SCRATCH bytes */
+/* Reads at most max bytes into buf, as far as it has room: as cc_end_read. */
+long cc_pumps_fill(struct cc_pumps *pumps, struct cc_end *end, struct cc_buf *buf, size_t max);
 void cc_pumps_free(struct cc_pumps *pumps);
 CC_OWNED(cc_pumps)
 

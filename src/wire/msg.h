@@ -29,13 +29,19 @@
  * argument block: "ARGC ENVC\n" then ARGC + ENVC NUL-terminated strings; argv[0] is looked up in the PATH of env.
  *
  * owner -> cc-proxy
- *   policy  {generation}                        fds: memfile, {v:1, rules:<ruleset>}
- *   listen  {}                                  fds: HTTP listener [, SOCKS listener]
+ *   policy  {generation}                        fds: memfile, {v:1, rules:<ruleset>}; again at any time: tunnels that
+ *                                               the new rules no longer allow are reset
+ *   listen  {}                                  fds: HTTP listener [, SOCKS listener]; once
  * cc-proxy -> owner
- *   ready   {}                                  after policy and listen were taken
- *   failed  {step, errno, text}
- *   net     {verdict:"allow"|"deny", proto, host, port, reason, entry, grant, class, address, count}
+ *   ready   {generation}                        after policy and listen were taken, and after each later policy
+ *   failed  {step, errno, text}                 a later policy that cannot be read: the last good one stays in force;
+ *                                               anything else: the proxy exits 125
+ *   net     {verdict:"allow"|"deny", proto, host, port, reason, entry, grant, class, address, [detail], count}
+ *           proto: connect http socks5 socks4; one "allow" per upstream connection; the first denial of each
+ *           (host, port, reason) at once, repeats counted and told every 5 s; "allow" without class: it was allowed,
+ *           but detail says why it could not be made
  *   closed  {host, port, up, down, ms}
+ *   [dropped] in any of them: so many messages found the owner's socket and the queue full
  *
  * End of file on the socket means that the peer is gone: helpers exit at once, owners end the session. */
 #ifndef CC_WIRE_MSG_H
