@@ -16,7 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RULES_MAX = 1024, FLAGS_MAX = 4096, QUEUE_MAX = 1024, BURST = 200, PER_SECOND = 50, MESSAGE_MAX = 60000, LAST_ROUNDS = 2000, LAST_MS = 200 };
+enum {
+	RULES_MAX = 1024,
+	FLAGS_MAX = 4096,
+	QUEUE_MAX = 1024,
+	BURST = 200,
+	PER_SECOND = 50,
+	MESSAGE_MAX = 60000,
+	LAST_ROUNDS = 2000,
+	LAST_MS = 200
+};
 
 struct seen {
 	char *rule;

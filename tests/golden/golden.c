@@ -24,18 +24,28 @@ static struct cc_fact_path home_paths[] = {
 	{(char *)"/home/ann/.cargo/bin", CC_PATH_DIR, NULL},
 	{(char *)"/home/ann/.local/bin", CC_PATH_DIR, NULL},
 };
-static char *env_items[] = {(char *)"PATH=/home/ann/.local/bin:/usr/bin", (char *)"LANG=en_GB.UTF-8",
-			    (char *)"AWS_SECRET_ACCESS_KEY=very-secret", (char *)"LD_PRELOAD=/tmp/x.so",
-			    (char *)"TERM=xterm-256color", NULL};
+static char *env_items[] = {(char *)"PATH=/home/ann/.local/bin:/usr/bin",
+			    (char *)"LANG=en_GB.UTF-8",
+			    (char *)"AWS_SECRET_ACCESS_KEY=very-secret",
+			    (char *)"LD_PRELOAD=/tmp/x.so",
+			    (char *)"TERM=xterm-256color",
+			    NULL};
 static char *git_items[] = {(char *)"[user]", (char *)"\tname = \"Ann\"", NULL};
 
 static struct cc_facts host_facts(void)
 {
-	return (struct cc_facts){.home = (char *)"/home/ann", .user = (char *)"ann", .uid = 1000, .memory = 8ULL << 30,
-				 .init_path = (char *)"/opt/ccbox/cc-init", .connect_path = (char *)"/opt/ccbox/cc-connect",
-				 .system = system_paths, .system_count = CC_COUNT(system_paths),
-				 .home_dirs = home_paths, .home_count = CC_COUNT(home_paths),
-				 .env = {env_items, 5, 6}, .git_safe = {git_items, 2, 3}};
+	return (struct cc_facts){.home = (char *)"/home/ann",
+				 .user = (char *)"ann",
+				 .uid = 1000,
+				 .memory = 8ULL << 30,
+				 .init_path = (char *)"/opt/ccbox/cc-init",
+				 .connect_path = (char *)"/opt/ccbox/cc-connect",
+				 .system = system_paths,
+				 .system_count = CC_COUNT(system_paths),
+				 .home_dirs = home_paths,
+				 .home_count = CC_COUNT(home_paths),
+				 .env = {env_items, 5, 6},
+				 .git_safe = {git_items, 2, 3}};
 }
 
 static void set_default(struct cc_spec *spec)
@@ -76,7 +86,9 @@ static void set_literal(struct cc_spec *spec)
 static const struct {
 	const char *name;
 	void (*set)(struct cc_spec *spec);
-} cases[] = {{"linux-default", set_default}, {"linux-review", set_review}, {"linux-home", set_home},
+} cases[] = {{"linux-default", set_default},
+	     {"linux-review", set_review},
+	     {"linux-home", set_home},
 	     {"linux-literal", set_literal}};
 
 static void print_case(size_t index, struct cc_buf *out)

@@ -1,5 +1,5 @@
-/* deny-syscall NR ERRNO MASK COMMAND [ARG...]: runs COMMAND on a kernel that (simulated) lacks a system call: NR answers
- * ERRNO, when MASK is not 0 only if its second argument has one of those bits. */
+/* deny-syscall NR ERRNO MASK COMMAND [ARG...]: runs COMMAND on a kernel that (simulated) lacks a system call: NR
+ * answers ERRNO, when MASK is not 0 only if its second argument has one of those bits. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>

@@ -5,9 +5,11 @@
 
 #include "plan/facts.h"
 
-/* env is the caller's environment; init the name of the init helper ("cc-init"). HOME is taken from it or from the user database, and resolved. git_safe stays empty.
+/* env is the caller's environment; init the name of the init helper ("cc-init"). HOME is taken from it or from the user
+ * database, and resolved. git_safe stays empty.
  */
-CC_MUST enum cc_code cc_facts_collect(char *const *env, const char *init, struct cc_facts *out_facts, struct cc_err *err);
+CC_MUST enum cc_code cc_facts_collect(char *const *env, const char *init, struct cc_facts *out_facts,
+				      struct cc_err *err);
 /* Finds one of our helper programs: next to this executable, then in its libexec directory. */
 CC_MUST enum cc_code cc_facts_helper(const char *name, char *out, size_t cap, struct cc_err *err);
 

@@ -198,7 +198,8 @@ static void filter_csi(struct cc_pty_filter *filter, char byte, struct cc_buf *o
 		filter_refuse(filter, GROUND);
 		return;
 	}
-	if ((byte == 'h' || byte == 'l') && (held_is(filter, "?1049") || held_is(filter, "?1047") || held_is(filter, "?47")))
+	if ((byte == 'h' || byte == 'l') &&
+	    (held_is(filter, "?1049") || held_is(filter, "?1047") || held_is(filter, "?47")))
 		filter->alternate = byte == 'h';
 	filter_hold(filter, GROUND, byte);
 	filter_pass(filter, out);
