@@ -91,7 +91,7 @@ static int judge_content(struct cc_call *call, enum cc_judge judge, const struct
 	cc_buf_init(&before, CONTENT_MAX);
 	result = judge == CC_JUDGE_CONFIG ? read_before(to, &before) : 0;
 	if (judge == CC_JUDGE_CONFIG)
-		code = cc_gitconfig_judge(text, cc_buf_view(&before), &err);
+		code = cc_gitconfig_judge(path, text, cc_buf_view(&before), &err);
 	else if (judge == CC_JUDGE_TODO)
 		code = cc_gittodo_judge(text, &err);
 	else

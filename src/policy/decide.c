@@ -12,6 +12,10 @@
 #define PASSES_ABOVE                                                                                                   \
 	(CC_VERB_BIT(CC_VERB_READ) | CC_VERB_BIT(CC_VERB_MKDIR) | CC_VERB_BIT(CC_VERB_RMDIR) |                         \
 	 CC_VERB_BIT(CC_VERB_MODE) | CC_VERB_BIT(CC_VERB_CONNECT))
+/* What is done to something that is no directory: nothing lies below it. */
+#define FILE_ONLY                                                                                                      \
+	(CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_WRITE) | CC_VERB_BIT(CC_VERB_UNLINK) |                      \
+	 CC_VERB_BIT(CC_VERB_MODE))
 #define MAKES_FILE (CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_WRITE))
 
 /* Two rules that no pattern can say. */
@@ -108,6 +112,19 @@ static bool opened(const struct walk *w, const struct cc_rule *rule, size_t end)
 	return false;
 }
 
+/* Did the operator open this very path as a file? (a work tree's or a submodule's .git) */
+static bool opened_as_file(const struct walk *w)
+{
+	const struct cc_rules_index *index = w->rules->index;
+
+	if (w->mask & ~FILE_ONLY)
+		return false;
+	for (size_t i = 0; i < index->path_opens.count; i++)
+		if (cc_view_is(w->ask->path, w->rules->rules[index->path_opens.items[i]].pattern))
+			return true;
+	return false;
+}
+
 static void keep_first(uint32_t *kept, uint32_t rule)
 {
 	if (rule < *kept)
@@ -129,7 +146,7 @@ static void meet(struct walk *w, uint32_t number, struct cc_hit hit, size_t open
 	if (w->mount->mode == CC_MOUNT_PRIVATE && !rule->in_private)
 		return;
 	if (hit.match == CC_MATCH_ANCESTOR) {
-		if ((w->mask & ~PASSES_ABOVE) && pins(rule))
+		if ((w->mask & ~PASSES_ABOVE) && pins(rule) && !(rule->grant && opened_as_file(w)))
 			keep_first(&w->above, number);
 		return;
 	}

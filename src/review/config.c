@@ -21,6 +21,7 @@ struct parser {
 	char key[NAME_MAX_BYTES]; /* folded */
 	struct text value;
 	bool has_value;
+	struct cc_view path; /* of the file */
 	struct cc_err *err;
 };
 
@@ -276,6 +277,8 @@ static const struct {
 	{"branch", SOME, "remote", is_remote},
 	{"branch", SOME, "merge", is_refspec},
 	{"branch", SOME, "rebase", is_word},
+	{"submodule", SOME, "url", is_url}, /* never update: it may be a command */
+	{"submodule", SOME, "active", is_word},
 	{"user", NONE, "name", is_line},
 	{"user", NONE, "email", is_line},
 	{"pull", NONE, "rebase", is_word},
@@ -300,6 +303,9 @@ static const struct {
 static bool is_safe(const struct parser *p, const char **out_why)
 {
 	*out_why = "is not one of the keys that a repository may set";
+	if (strcmp(p->section, "core") == 0 && !p->has_sub && strcmp(p->key, "worktree") == 0 && p->has_value &&
+	    is_line(p->value.bytes))
+		return cc_gitworktree_ok(p->path, p->value.bytes);
 	for (size_t i = 0; i < CC_COUNT(safe); i++) {
 		if (strcmp(safe[i].section, p->section) != 0 || strcmp(safe[i].key, p->key) != 0 ||
 		    (safe[i].sub == SOME) != p->has_sub)
@@ -375,9 +381,9 @@ static bool same_key(const struct parser *a, const struct parser *b)
 	       a->has_value == b->has_value && same_text(&a->sub, &b->sub) && same_text(&a->value, &b->value);
 }
 
-static enum cc_code start(struct parser *p, struct cc_view text, struct cc_err *err)
+static enum cc_code start(struct parser *p, struct cc_view path, struct cc_view text, struct cc_err *err)
 {
-	*p = (struct parser){.at = text.ptr, .end = text.ptr + text.len, .line = 1, .err = err};
+	*p = (struct parser){.at = text.ptr, .end = text.ptr + text.len, .line = 1, .path = path, .err = err};
 	if (text.len > CC_GITCONFIG_MAX)
 		return cc_fail(err, CC_EINVAL, 0, "git configuration is too long");
 	for (size_t i = 0; i < text.len; i++)
@@ -387,16 +393,16 @@ static enum cc_code start(struct parser *p, struct cc_view text, struct cc_err *
 	return CC_OK;
 }
 
-enum cc_code cc_gitconfig_judge(struct cc_view text, struct cc_view before, struct cc_err *err)
+enum cc_code cc_gitconfig_judge(struct cc_view path, struct cc_view text, struct cc_view before, struct cc_err *err)
 {
 	struct parser now;
 	struct parser then;
 	const char *why = NULL;
 	const char *had = NULL;
-	enum cc_code code = start(&now, text, err);
+	enum cc_code code = start(&now, path, text, err);
 
 	if (code == CC_OK)
-		code = start(&then, before, err);
+		code = start(&then, path, before, err);
 	do {
 		if (code == CC_OK)
 			code = next_unsafe(&then, &had);
