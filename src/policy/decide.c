@@ -12,6 +12,10 @@
 #define PASSES_ABOVE                                                                                                   \
 	(CC_VERB_BIT(CC_VERB_READ) | CC_VERB_BIT(CC_VERB_MKDIR) | CC_VERB_BIT(CC_VERB_RMDIR) |                         \
 	 CC_VERB_BIT(CC_VERB_MODE) | CC_VERB_BIT(CC_VERB_CONNECT))
+/* What is done to something that is no directory: nothing lies below it. */
+#define FILE_ONLY                                                                                                      \
+	(CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_WRITE) | CC_VERB_BIT(CC_VERB_UNLINK) |                      \
+	 CC_VERB_BIT(CC_VERB_MODE))
 #define MAKES_FILE (CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_WRITE))
 
 /* Two rules that no pattern can say. */
@@ -108,6 +112,19 @@ static bool opened(const struct walk *w, const struct cc_rule *rule, size_t end)
 	return false;
 }
 
+/* Did the operator open this very path as a file? (a work tree's or a submodule's .git) */
+static bool opened_as_file(const struct walk *w)
+{
+	const struct cc_rules_index *index = w->rules->index;
+
+	if (w->mask & ~FILE_ONLY)
+		return false;
+	for (size_t i = 0; i < index->path_opens.count; i++)
+		if (cc_view_is(w->ask->path, w->rules->rules[index->path_opens.items[i]].pattern))
+			return true;
+	return false;
+}
+
 static void keep_first(uint32_t *kept, uint32_t rule)
 {
 	if (rule < *kept)
@@ -129,7 +146,7 @@ static void meet(struct walk *w, uint32_t number, struct cc_hit hit, size_t open
 	if (w->mount->mode == CC_MOUNT_PRIVATE && !rule->in_private)
 		return;
 	if (hit.match == CC_MATCH_ANCESTOR) {
-		if ((w->mask & ~PASSES_ABOVE) && pins(rule))
+		if ((w->mask & ~PASSES_ABOVE) && pins(rule) && !(rule->grant && opened_as_file(w)))
 			keep_first(&w->above, number);
 		return;
 	}
@@ -213,13 +230,17 @@ static void walk_parts(struct walk *w)
 	}
 }
 
-/* git's own way of replacing a file: NAME.lock renamed onto NAME. */
-static bool is_lock_rename(const struct cc_ask *ask)
+/* Is this the rename at which content is judged? git's own way of replacing a file: NAME.lock renamed onto NAME. The
+ * list of a rebase is edited by people's tools, too (sed -i). */
+static bool is_judged_rename(const struct cc_ask *ask, enum cc_judge judge)
 {
 	struct cc_view from = ask->from;
 
-	return ask->verb == CC_VERB_RENAME_TO && (ask->object == CC_OBJECT_FILE || ask->object == CC_OBJECT_UNKNOWN) &&
-	       from.len == ask->path.len + 5 && cc_view_ends(from, ".lock") &&
+	if (ask->verb != CC_VERB_RENAME_TO || (ask->object != CC_OBJECT_FILE && ask->object != CC_OBJECT_UNKNOWN))
+		return false;
+	if (judge == CC_JUDGE_TODO)
+		return from.len != 0;
+	return from.len == ask->path.len + 5 && cc_view_ends(from, ".lock") &&
 	       memcmp(from.ptr, ask->path.ptr, ask->path.len) == 0;
 }
 
@@ -282,7 +303,7 @@ static struct cc_decision weigh(const struct walk *w)
 	if (w->denied != CC_NO_RULE)
 		return deny_by(w, w->denied, CC_MATCH_EXACT);
 	if (judge && judge->judge != CC_JUDGE_BARE) {
-		if (!is_lock_rename(w->ask))
+		if (!is_judged_rename(w->ask, judge->judge))
 			return deny_by(w, w->judged, CC_MATCH_EXACT);
 	} else if (w->above != CC_NO_RULE) {
 		return deny_by(w, w->above, CC_MATCH_ANCESTOR);

@@ -59,6 +59,36 @@ static bool is_judged_git_dir(struct cc_view path)
 	return end == path.len || cc_view_is((struct cc_view){path.ptr + end, path.len - end}, "/.git");
 }
 
+bool cc_gitworktree_ok(struct cc_view path, const char *value)
+{
+	char target[CC_PATH_MAX];
+	size_t len = 0;
+	size_t at = 1;
+	size_t end = 0;
+	size_t top;
+
+	while (at < path.len && !part_is(path, at, &end, ".git"))
+		at = end + 1;
+	if (at >= path.len || value[0] == '/' || !part_is(path, end + 1, &top, "modules"))
+		return false;
+	top = at - 1; /* without its slash */
+	for (end = path.len; end > 0 && path.ptr[end - 1] != '/'; end--)
+		;
+	if (!add_parts(target, &len, sizeof(target), (struct cc_view){path.ptr, end}) ||
+	    !add_parts(target, &len, sizeof(target), cc_view_of(value)) || len <= top + 1 ||
+	    !cc_path_within((struct cc_view){target, len}, (struct cc_view){path.ptr, top}))
+		return false;
+	for (at = top + 1; at < len; at = end + 1) {
+		struct cc_view part = {target + at, 0};
+
+		for (end = at; end < len && target[end] != '/'; end++)
+			part.len++;
+		if (cc_view_eq_nocase(part, cc_view_of(".git")))
+			return false;
+	}
+	return true;
+}
+
 static enum cc_code refuse(struct cc_err *err, const char *what)
 {
 	return cc_fail(err, CC_EPOLICY, 0, "git pointer file: %s", what);

@@ -119,6 +119,29 @@ static bool in_table(const char *const *table, size_t count, const char *key)
 	return false;
 }
 
+/* "." and ".." worked out by name, in place: the path is absolute, and what it names need not exist. */
+static void clean(char *path)
+{
+	size_t len = 0;
+
+	for (const char *at = path; *at;) {
+		size_t part = strcspn(++at, "/");
+
+		if (part == 2 && at[0] == '.' && at[1] == '.') {
+			while (len > 0 && path[--len] != '/')
+				;
+		} else if (part > 0 && !(part == 1 && at[0] == '.')) {
+			path[len++] = '/';
+			memmove(path + len, at, part);
+			len += part;
+		}
+		at += part;
+	}
+	if (len == 0)
+		path[len++] = '/';
+	path[len] = '\0';
+}
+
 static enum cc_code add_path(struct cc_git_settings *settings, const char *text, const char *dir, const char *home,
 			     bool must_exist, struct cc_err *err)
 {
@@ -133,7 +156,27 @@ static enum cc_code add_path(struct cc_git_settings *settings, const char *text,
 			       text);
 	if (len < 0 || (size_t)len >= sizeof(path) || (must_exist && access(path, F_OK) < 0))
 		return CC_OK;
-	return cc_strv_push(&settings->paths, realpath(path, resolved) ? resolved : path, err);
+	if (realpath(path, resolved))
+		return cc_strv_push(&settings->paths, resolved, err);
+	if (path[0] != '/')
+		return CC_OK;
+	clean(path);
+	return cc_strv_push(&settings->paths, path, err);
+}
+
+/* What a file includes is named from where the file lies. */
+static enum cc_code add_included(struct cc_git_settings *settings, const char *origin, const char *value,
+				 const char *dir, const char *home, struct cc_err *err)
+{
+	const char *file = strncmp(origin, "file:", 5) == 0 ? origin + 5 : "";
+	const char *slash = strrchr(file, '/');
+	char base[PATH_MAX];
+	int len = snprintf(base, sizeof(base), "%s%s%.*s", file[0] == '/' ? "" : dir, file[0] == '/' ? "" : "/",
+			   slash ? (int)(slash - file) : 0, file);
+
+	if (len < 0 || (size_t)len >= sizeof(base))
+		return CC_OK;
+	return add_path(settings, value, base, home, false, err);
 }
 
 /* A value may be a path or a whole command line: each word that could be a file counts. */
@@ -189,6 +232,8 @@ enum cc_code cc_git_settings_take(struct cc_git_settings *settings, const char *
 		code = add_path(settings, origin + 5, dir, home, true, err);
 	if (code == CC_OK && in_table(executed, CC_COUNT(executed), key))
 		code = add_words(settings, value, dir, home, err);
+	if (code == CC_OK && strncmp(key, "include", 7) == 0)
+		code = add_included(settings, origin, value, dir, home, err);
 	if (code == CC_OK && !local && in_table(lent, CC_COUNT(lent), key))
 		code = lend(settings, key, value, err);
 	return code;

@@ -158,6 +158,8 @@ static const struct {
 	{CC_VERB_WRITE, "/r/.git/config", "--allow-path '/r/.git/config'"},
 	{CC_VERB_MKDIR, "/r/.git/worktrees/w", "--allow-path '/r/.git/worktrees'"},
 	{CC_VERB_CREATE, "/r/.git/worktrees/w/commondir", "--allow-path '/r/.git/worktrees'"},
+	{CC_VERB_CREATE, "/r/sub/.git", "--allow-path '/r/sub/.git'"},
+	{CC_VERB_UNLINK, "/r/sub/.git", "--allow-path '/r/sub/.git'"},
 	{CC_VERB_MKDIR, "/r/.git/modules/m", "--allow-path '/r/.git/modules'"},
 	{CC_VERB_RENAME_FROM, "/r/.claude", ""},
 	{CC_VERB_CREATE, "/r/prot/x", ""},

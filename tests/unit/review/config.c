@@ -94,11 +94,49 @@ static void only_safe_keys_pass(void **state)
 	(void)state;
 	for (size_t i = 0; i < CC_COUNT(configs); i++) {
 		struct cc_err err = {0};
-		enum cc_code code = cc_gitconfig_judge(cc_view_of(configs[i].text), &err);
+		enum cc_code code = cc_gitconfig_judge(cc_view_of("/r/.git/config"), cc_view_of(configs[i].text),
+						       cc_view_of(""), &err);
 
 		if ((code == CC_OK) != !configs[i].error ||
 		    (configs[i].error && strcmp(err.what, configs[i].error) != 0))
 			fail_msg("row \"%s\": got \"%s\"", configs[i].label, err.what);
+	}
+}
+
+static const struct {
+	const char *label, *before, *text, *error;
+} changes[] = {
+	{"what the host has set stays", "[submodule \"x\"]\nupdate=!x\n[commit]\ngpgsign\n",
+	 "[user]\nname=n\n[submodule \"x\"]\n\tupdate = !x\n[commit] gpgsign\n[branch \"b\"]\nmerge=refs/heads/m\n",
+	 NULL},
+	{"not with another value", "[core]\nhooksPath=.husky\n", "[core]\nhooksPath=.husky/_\n",
+	 "git configuration, line 2: core.hookspath is not one of the keys that a repository may set"},
+	{"not with none", "[commit]\ngpgsign=true\n", "[commit]\ngpgsign\n",
+	 "git configuration, line 2: commit.gpgsign is not one of the keys that a repository may set"},
+	{"not twice", "[alias]\na=b\n", "[alias]\na=b\na=b\n",
+	 "git configuration, line 3: alias.a is not one of the keys that a repository may set"},
+	{"not for another subsection", "[submodule \"x\"]\nupdate=!u\n", "[submodule \"X\"]\nupdate=!u\n",
+	 "git configuration, line 2: submodule.X.update is not one of the keys that a repository may set"},
+	{"not in another order", "[core]\npager=a\npager=b\n", "[core]\npager=b\npager=a\n",
+	 "git configuration, line 2: core.pager is not one of the keys that a repository may set"},
+	{"not gone", "[core]\nfsmonitor=false\n", "[core]\nbare=false\n",
+	 "git configuration, line 2: core.fsmonitor stands there and may not be taken away"},
+	{"a safe one may go", "[user]\nname=n\nemail=e\n", "[user]\nname=n\n", NULL},
+	{"nor beside what nobody understands", "[core]\r\n", "[core]\nbare=false\n",
+	 "git configuration holds a control character"},
+};
+
+static void what_the_host_has_set_stays_and_nothing_joins_it(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(changes); i++) {
+		struct cc_err err = {0};
+		enum cc_code code = cc_gitconfig_judge(cc_view_of("/r/.git/config"), cc_view_of(changes[i].text),
+						       cc_view_of(changes[i].before), &err);
+
+		if ((code == CC_OK) != !changes[i].error ||
+		    (changes[i].error && strcmp(err.what, changes[i].error) != 0))
+			fail_msg("row \"%s\": got \"%s\"", changes[i].label, err.what);
 	}
 }
 
@@ -137,6 +175,55 @@ static void pointers_stay_where_configuration_is_judged(void **state)
 		      pointers[i].text);
 }
 
+static void a_submodule_names_its_own_work_tree(void **state)
+{
+	static const struct {
+		const char *path, *value;
+		bool want;
+	} rows[] = {
+		{"/r/.git/modules/sub/config", "../../../sub", true},
+		{"/r/.git/modules/a/b/config", "../../../../a/b", true},
+		{"/r/.git/modules/sub/config", "../../../", false},
+		{"/r/.git/modules/sub/config", "../../hooks", false},
+		{"/r/.git/modules/sub/config", "../../../x/.git/hooks", false},
+		{"/r/.git/modules/sub/config", "../../../x/../.GIT", false},
+		{"/r/.git/modules/sub/config", "../../../../elsewhere", false},
+		{"/r/.git/modules/sub/config", "/r/sub", false},
+		{"/r/.git/config", "../sub", false},
+		{"/r/.git/worktrees/w/config", "../../../sub", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(rows); i++)
+		T_ROW(cc_gitworktree_ok(cc_view_of(rows[i].path), rows[i].value) == rows[i].want, rows[i].value);
+}
+
+static void a_rebase_lists_no_program(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *error;
+	} rows[] = {
+		{"", NULL},
+		{"pick 12ab a b\n# exec x\n\n  fixup -C 1 y\nmerge -C 1 l # x\nupdate-ref refs/heads/x\nnoop\nbreak",
+		 NULL},
+		{"pick 1 exec\nexec ./x\n", "list of a rebase, line 2: exec is not one of its own steps"},
+		{"\t x ./x", "list of a rebase, line 1: x is not one of its own steps"},
+		{"EXEC x\n", "list of a rebase, line 1: EXEC is not one of its own steps"},
+		{"pick 1\rexec x\n", "list of a rebase, line 1: a control character"},
+		{"exec\r\n", "list of a rebase, line 1: exec\r is not one of its own steps"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(rows); i++) {
+		struct cc_err err = {0};
+
+		T_ROW((cc_gittodo_judge(cc_view_of(rows[i].text), &err) == CC_OK) == !rows[i].error, rows[i].text);
+		if (rows[i].error)
+			assert_string_equal(err.what, rows[i].error);
+	}
+}
+
 static void a_bare_repository_needs_its_parts(void **state)
 {
 	const unsigned three = CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_REFS;
@@ -156,7 +243,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_safe_keys_pass),
+		cmocka_unit_test(what_the_host_has_set_stays_and_nothing_joins_it),
 		cmocka_unit_test(pointers_stay_where_configuration_is_judged),
+		cmocka_unit_test(a_submodule_names_its_own_work_tree),
+		cmocka_unit_test(a_rebase_lists_no_program),
 		cmocka_unit_test(a_bare_repository_needs_its_parts),
 	};
 
