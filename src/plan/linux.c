@@ -159,6 +159,15 @@ static void plan_mounts(struct maker *m, const struct cc_rules *rules, const str
 	free(sorted);
 }
 
+/* The same place as /tmp, unless a mount lies there: bubblewrap would follow the link and lay it elsewhere. */
+static void plan_var_tmp(struct maker *m, const struct cc_rules *rules)
+{
+	for (size_t i = 0; i < rules->mount_count; i++)
+		if (inside(rules->mounts[i].path, "/var/tmp"))
+			return;
+	push3(m, "--symlink", "../tmp", "/var/tmp");
+}
+
 static void plan_files(struct maker *m, const struct cc_rules *rules)
 {
 	char text[64];
@@ -246,7 +255,7 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	plan_paths(&m, facts->system, facts->system_count);
 	push2(&m, "--proc", "/proc");
 	plan_dev(&m);
-	push3(&m, "--symlink", "../tmp", "/var/tmp");
+	plan_var_tmp(&m, rules);
 	plan_mounts(&m, rules, facts);
 	if (m.code == CC_OK)
 		m.code = plan_git(&plan, facts, err);

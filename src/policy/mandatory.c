@@ -172,6 +172,8 @@ const struct cc_default_rule cc_default_rules[] = {
 	AGENT(".aider.conf.yml"),
 	AGENT(".crush.json"),
 	DENY(".ccbox.jsonc", CC_OPENS_NOTHING, "ccbox:policy", "it is this sandbox's own policy"),
+	/* between its making and its rename nobody else may hold it open for writing */
+	DENY(".ccbox-judged-*", CC_OPENS_NOTHING, "ccbox:own", "the gate lays judged content there before it takes its name"),
 	CI(".github/workflows"),
 	CI(".github/actions"),
 	CI(".github/hooks"),

@@ -82,6 +82,14 @@ static void add_private(struct cc_compiler *c, const char *path)
 	add_mount(c, path, CC_MOUNT_PRIVATE);
 }
 
+static bool mounts_below(const struct cc_compiler *c, const char *path)
+{
+	for (size_t i = 0; i < c->rules->mount_count; i++)
+		if (c->rules->mounts[i].path && cc_path_within(cc_view_of(c->rules->mounts[i].path), cc_view_of(path)))
+			return true;
+	return c->facts->home && cc_path_within(cc_view_of(c->facts->home), cc_view_of(path));
+}
+
 void cc_compile_mounts(struct cc_compiler *c)
 {
 	const struct cc_spec *spec = c->spec;
@@ -97,6 +105,8 @@ void cc_compile_mounts(struct cc_compiler *c)
 	for (size_t i = 0; i < spec->runner_state_dirs.count; i++)
 		add_mount(c, spec->runner_state_dirs.items[i], CC_MOUNT_STATE);
 	add_private(c, "/tmp");
+	if (mounts_below(c, "/var/tmp")) /* else a link to /tmp, which cannot carry a mount */
+		add_private(c, "/var/tmp");
 	add_private(c, "/dev/shm");
 	if (c->facts->home && c->facts->home[0] == '/' && c->facts->home[1] != '\0')
 		add_private(c, c->facts->home);

@@ -1,6 +1,7 @@
 #include "session/session.h"
 
 #include "os/clock.h"
+#include "policy/rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 struct cc_session {
 	char *id;
 	const struct cc_backend *backend;
+	const struct cc_rules *rules; /* the owner's, which outlive the session; NULL without a sandbox */
 	struct cc_box *box;
 	struct cc_session_sink sink;
 	enum cc_state state;
@@ -42,6 +44,7 @@ enum cc_code cc_session_launch(const struct cc_session_config *config, struct cc
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	session->id = cc_str_copy(config->session_id);
 	session->backend = config->backend;
+	session->rules = config->launch.rules;
 	session->sink = config->sink;
 	if (!session->id)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
@@ -116,6 +119,24 @@ size_t cc_session_watch(const struct cc_session *session, int fds[CC_BOX_WATCH])
 	return session->box && session->state != CC_STATE_ERROR ? session->backend->watch(session->box, fds) : 0;
 }
 
+/* Why a rule stands there: the enforcer's own words where it has any ("raw" is then a clause, not a call), else the
+ * rule's. */
+static const char *reason_of(const struct cc_session *session, const struct cc_json *root)
+{
+	const char *said = cc_json_str(root, "reason", NULL);
+	const char *raw = cc_json_str(root, "raw", "");
+	const char *id = cc_json_str(root, "rule", NULL);
+
+	if (said)
+		return said;
+	if (strchr(raw, ' '))
+		return raw;
+	for (size_t i = 0; id && session->rules && i < session->rules->rule_count; i++)
+		if (strcmp(session->rules->rules[i].id, id) == 0)
+			return session->rules->rules[i].reason;
+	return NULL;
+}
+
 /* The gate's and the proxy's messages carry the same field names as the event. */
 static void emit_enforcer(struct cc_session *session, enum cc_event_type type, const struct cc_note *note)
 {
@@ -130,7 +151,7 @@ static void emit_enforcer(struct cc_session *session, enum cc_event_type type, c
 		.rule = cc_json_str(root, "rule", NULL),
 		.grant = cc_json_str(root, "grant", NULL),
 		.process = cc_json_str(root, "process", NULL),
-		.reason = cc_json_str(root, "reason", NULL),
+		.reason = reason_of(session, root),
 		.pid = cc_json_int(root, "pid", 0),
 		.count = cc_json_int(root, "count", 1),
 	};
