@@ -57,13 +57,37 @@ int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, 
 	return -EACCES;
 }
 
+/* What stands at the place now; empty where nothing does. */
+static int read_before(const struct cc_loc *to, struct cc_buf *out)
+{
+	CC_AUTO_FD fd = cc_k_openat2(to->parent, to->name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+				     CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
+	struct cc_statx st;
+	int result;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	result = cc_k_statx(fd, "", &st);
+	if (result == 0 && (!S_ISREG(st.mode) || cc_fd_read_all(fd, out, NULL) != CC_OK))
+		result = -EACCES;
+	return result;
+}
+
 static int judge_content(struct cc_call *call, enum cc_judge judge, const struct cc_loc *to, struct cc_view text)
 {
 	struct cc_view path = {to->path, to->len}, root = {to->mount->path, to->mount->len};
+	struct cc_buf before;
 	struct cc_err err = {0};
-	enum cc_code code =
-		judge == CC_JUDGE_CONFIG ? cc_gitconfig_judge(text, &err) : cc_gitpointer_judge(path, text, root, &err);
+	enum cc_code code;
+	int result;
 
+	cc_buf_init(&before, CONTENT_MAX);
+	result = judge == CC_JUDGE_CONFIG ? read_before(to, &before) : 0;
+	code = judge == CC_JUDGE_CONFIG ? cc_gitconfig_judge(text, cc_buf_view(&before), &err)
+					: cc_gitpointer_judge(path, text, root, &err);
+	cc_buf_done(&before);
+	if (result)
+		return result;
 	if (code == CC_OK)
 		return 0;
 	return cc_refuse(call, CC_VERB_RENAME_TO, path, judge == CC_JUDGE_CONFIG ? "git:config" : "git:pointer",

@@ -285,25 +285,28 @@ static const struct {
 	{"lfs", NONE, "repositoryformatversion", is_word},
 };
 
-static enum cc_code judge_key(const struct parser *p)
+static bool is_safe(const struct parser *p, const char **out_why)
 {
-	const char *why = "is not one of the keys that a repository may set";
-	const char *dot = p->has_sub ? "." : "";
-
+	*out_why = "is not one of the keys that a repository may set";
 	for (size_t i = 0; i < CC_COUNT(safe); i++) {
 		if (strcmp(safe[i].section, p->section) != 0 || strcmp(safe[i].key, p->key) != 0 ||
 		    (safe[i].sub == SOME) != p->has_sub)
 			continue;
 		if (safe[i].check(p->has_value ? p->value.bytes : "true") && is_line(p->sub.bytes) &&
 		    (p->has_value || safe[i].check == is_word))
-			return CC_OK;
-		why = "has a value that is not allowed";
+			return true;
+		*out_why = "has a value that is not allowed";
 	}
-	return cc_fail(p->err, CC_EPOLICY, 0, "git configuration, line %u: %s%s%.100s.%s %s", p->line, p->section, dot,
-		       p->sub.bytes, p->key, why);
+	return false;
 }
 
-static enum cc_code judge_lines(struct parser *p)
+static enum cc_code blame(const struct parser *p, struct cc_err *err, const char *why)
+{
+	return cc_fail(err, CC_EPOLICY, 0, "git configuration, line %u: %s%s%.100s.%s %s", p->line, p->section,
+		       p->has_sub ? "." : "", p->sub.bytes, p->key, why);
+}
+
+static enum cc_code next_key(struct parser *p, bool *out_found)
 {
 	enum cc_code code = CC_OK;
 
@@ -327,25 +330,70 @@ static enum cc_code judge_lines(struct parser *p)
 		default:
 			if (!p->section[0])
 				return odd(p, "a key before the first section");
-			code = read_key(p);
-			if (code == CC_OK)
-				code = judge_key(p);
+			*out_found = true;
+			return read_key(p);
 		}
 	}
+	*out_found = false;
 	return code;
 }
 
-enum cc_code cc_gitconfig_judge(struct cc_view text, struct cc_err *err)
+/* The next key that is not safe; out_why stays NULL at the end of the text. */
+static enum cc_code next_unsafe(struct parser *p, const char **out_why)
 {
-	struct parser p = {.at = text.ptr, .end = text.ptr + text.len, .line = 1, .err = err};
+	bool found = true;
+	enum cc_code code;
 
-	if (text.len == 0)
-		return CC_OK;
+	*out_why = NULL;
+	while ((code = next_key(p, &found)) == CC_OK && found)
+		if (!is_safe(p, out_why))
+			return CC_OK;
+	*out_why = NULL;
+	return code;
+}
+
+static bool same_text(const struct text *a, const struct text *b)
+{
+	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+static bool same_key(const struct parser *a, const struct parser *b)
+{
+	return strcmp(a->section, b->section) == 0 && strcmp(a->key, b->key) == 0 && a->has_sub == b->has_sub &&
+	       a->has_value == b->has_value && same_text(&a->sub, &b->sub) && same_text(&a->value, &b->value);
+}
+
+static enum cc_code start(struct parser *p, struct cc_view text, struct cc_err *err)
+{
+	*p = (struct parser){.at = text.ptr, .end = text.ptr + text.len, .line = 1, .err = err};
 	if (text.len > CC_GITCONFIG_MAX)
 		return cc_fail(err, CC_EINVAL, 0, "git configuration is too long");
 	for (size_t i = 0; i < text.len; i++)
 		if (((unsigned char)text.ptr[i] < 0x20 && text.ptr[i] != '\n' && text.ptr[i] != '\t') ||
 		    text.ptr[i] == 0x7f)
 			return cc_fail(err, CC_EINVAL, 0, "git configuration holds a control character");
-	return judge_lines(&p);
+	return CC_OK;
+}
+
+enum cc_code cc_gitconfig_judge(struct cc_view text, struct cc_view before, struct cc_err *err)
+{
+	struct parser now;
+	struct parser then;
+	const char *why = NULL;
+	const char *had = NULL;
+	enum cc_code code = start(&now, text, err);
+
+	if (code == CC_OK)
+		code = start(&then, before, err);
+	do {
+		if (code == CC_OK)
+			code = next_unsafe(&then, &had);
+		if (code == CC_OK)
+			code = next_unsafe(&now, &why);
+		if (code == CC_OK && why && !(had && same_key(&now, &then)))
+			code = blame(&now, err, why);
+		else if (code == CC_OK && had && !why)
+			code = blame(&then, err, "stands there and may not be taken away");
+	} while (code == CC_OK && why);
+	return code;
 }

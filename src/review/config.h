@@ -12,9 +12,11 @@
 
 enum { CC_GITCONFIG_MAX = 256 * 1024, CC_GITPOINTER_MAX = 4096 };
 
-/* CC_OK when every key is one of the safe ones with a safe value. CC_EPOLICY names the first offending key and its
- * line; CC_EINVAL says where the text cannot be understood. */
-CC_MUST enum cc_code cc_gitconfig_judge(struct cc_view text, struct cc_err *err);
+/* before: what stands there now, empty where nothing does. CC_OK when every key is one of the safe ones with a safe value,
+ * and the others are those of before, all of them, in their order: what the host has set stays as it is (a submodule, a
+ * signing key), nothing joins it. CC_EPOLICY names the first offending key and its line; CC_EINVAL says where a text
+ * cannot be understood. */
+CC_MUST enum cc_code cc_gitconfig_judge(struct cc_view text, struct cc_view before, struct cc_err *err);
 
 /* path: the pointer file itself (".git", "commondir" or "gitdir"), canonical; text: its content; root: the bind it lies
  * in. CC_OK when what it names lies inside root and is a git directory whose own configuration is judged: X/.git,

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char *const heads[] = {"[include", "[alias", "[filter", "[credential", "[diff", "[gpg", "[url"};
 	struct cc_view text = {(const char *)data, size};
 	struct cc_err err = {0};
-	enum cc_code code = cc_gitconfig_judge(text, &err);
+	enum cc_code code = cc_gitconfig_judge(text, cc_view_of(""), &err);
 
 	assert((code == CC_OK) == (err.what[0] == '\0'));
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(heads); i++) {

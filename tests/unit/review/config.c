@@ -94,11 +94,47 @@ static void only_safe_keys_pass(void **state)
 	(void)state;
 	for (size_t i = 0; i < CC_COUNT(configs); i++) {
 		struct cc_err err = {0};
-		enum cc_code code = cc_gitconfig_judge(cc_view_of(configs[i].text), &err);
+		enum cc_code code = cc_gitconfig_judge(cc_view_of(configs[i].text), cc_view_of(""), &err);
 
 		if ((code == CC_OK) != !configs[i].error ||
 		    (configs[i].error && strcmp(err.what, configs[i].error) != 0))
 			fail_msg("row \"%s\": got \"%s\"", configs[i].label, err.what);
+	}
+}
+
+static const struct {
+	const char *label, *before, *text, *error;
+} changes[] = {
+	{"what the host has set stays", "[submodule \"x\"]\nurl=../x\n[commit]\ngpgsign\n",
+	 "[user]\nname=n\n[submodule \"x\"]\n\turl = ../x\n[commit] gpgsign\n[branch \"b\"]\nmerge=refs/heads/m\n", NULL},
+	{"not with another value", "[core]\nhooksPath=.husky\n", "[core]\nhooksPath=.husky/_\n",
+	 "git configuration, line 2: core.hookspath is not one of the keys that a repository may set"},
+	{"not with none", "[commit]\ngpgsign=true\n", "[commit]\ngpgsign\n",
+	 "git configuration, line 2: commit.gpgsign is not one of the keys that a repository may set"},
+	{"not twice", "[alias]\na=b\n", "[alias]\na=b\na=b\n",
+	 "git configuration, line 3: alias.a is not one of the keys that a repository may set"},
+	{"not for another subsection", "[submodule \"x\"]\nurl=u\n", "[submodule \"X\"]\nurl=u\n",
+	 "git configuration, line 2: submodule.X.url is not one of the keys that a repository may set"},
+	{"not in another order", "[core]\npager=a\npager=b\n", "[core]\npager=b\npager=a\n",
+	 "git configuration, line 2: core.pager is not one of the keys that a repository may set"},
+	{"not gone", "[core]\nfsmonitor=false\n", "[core]\nbare=false\n",
+	 "git configuration, line 2: core.fsmonitor stands there and may not be taken away"},
+	{"a safe one may go", "[user]\nname=n\nemail=e\n", "[user]\nname=n\n", NULL},
+	{"nor beside what nobody understands", "[core]\r\n", "[core]\nbare=false\n",
+	 "git configuration holds a control character"},
+};
+
+static void what_the_host_has_set_stays_and_nothing_joins_it(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(changes); i++) {
+		struct cc_err err = {0};
+		enum cc_code code =
+			cc_gitconfig_judge(cc_view_of(changes[i].text), cc_view_of(changes[i].before), &err);
+
+		if ((code == CC_OK) != !changes[i].error ||
+		    (changes[i].error && strcmp(err.what, changes[i].error) != 0))
+			fail_msg("row \"%s\": got \"%s\"", changes[i].label, err.what);
 	}
 }
 
@@ -156,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_safe_keys_pass),
+		cmocka_unit_test(what_the_host_has_set_stays_and_nothing_joins_it),
 		cmocka_unit_test(pointers_stay_where_configuration_is_judged),
 		cmocka_unit_test(a_bare_repository_needs_its_parts),
 	};
