@@ -26,6 +26,12 @@ static const char *const session_env[] = {
 	"GIT_SSH_COMMAND=ssh -o ProxyCommand='/run/ccbox/cc-connect %h %p' -o ControlMaster=no -o ControlPath=none",
 	"GIT_TEMPLATE_DIR=",
 	"GIT_TERMINAL_PROMPT=0",
+	/* the signing key is absent: a repository that asks for signatures would not take a commit */
+	"GIT_CONFIG_COUNT=2",
+	"GIT_CONFIG_KEY_0=commit.gpgSign",
+	"GIT_CONFIG_VALUE_0=false",
+	"GIT_CONFIG_KEY_1=tag.gpgSign",
+	"GIT_CONFIG_VALUE_1=false",
 };
 
 static const char *const all_proxy_http[] = {"ALL_PROXY=http://127.0.0.1:3128", "all_proxy=http://127.0.0.1:3128"};
