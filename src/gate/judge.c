@@ -53,8 +53,15 @@ int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, 
 		return no_direct_write(call, verb, loc, "git:config");
 	case CC_JUDGE_POINTER:
 		return no_direct_write(call, verb, loc, "git:pointer");
+	case CC_JUDGE_TODO:
+		return no_direct_write(call, verb, loc, "git:operation");
 	}
 	return -EACCES;
+}
+
+static const char *rule_of(enum cc_judge judge)
+{
+	return judge == CC_JUDGE_CONFIG ? "git:config" : judge == CC_JUDGE_TODO ? "git:operation" : "git:pointer";
 }
 
 /* What stands at the place now; empty where nothing does. */
@@ -83,15 +90,18 @@ static int judge_content(struct cc_call *call, enum cc_judge judge, const struct
 
 	cc_buf_init(&before, CONTENT_MAX);
 	result = judge == CC_JUDGE_CONFIG ? read_before(to, &before) : 0;
-	code = judge == CC_JUDGE_CONFIG ? cc_gitconfig_judge(text, cc_buf_view(&before), &err)
-					: cc_gitpointer_judge(path, text, root, &err);
+	if (judge == CC_JUDGE_CONFIG)
+		code = cc_gitconfig_judge(text, cc_buf_view(&before), &err);
+	else if (judge == CC_JUDGE_TODO)
+		code = cc_gittodo_judge(text, &err);
+	else
+		code = cc_gitpointer_judge(path, text, root, &err);
 	cc_buf_done(&before);
 	if (result)
 		return result;
 	if (code == CC_OK)
 		return 0;
-	return cc_refuse(call, CC_VERB_RENAME_TO, path, judge == CC_JUDGE_CONFIG ? "git:config" : "git:pointer",
-			 err.what);
+	return cc_refuse(call, CC_VERB_RENAME_TO, path, rule_of(judge), err.what);
 }
 
 /* Writes what was judged to an inode nobody else has open, and puts it in place. */

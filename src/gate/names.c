@@ -283,7 +283,7 @@ static int rename_places(struct cc_call *call, const struct cc_loc *from, const 
 	result = permit_rename(call, from, to, modes, flags, &judge);
 	if (result)
 		return result;
-	if (judge == CC_JUDGE_CONFIG || judge == CC_JUDGE_POINTER) {
+	if (judge != CC_JUDGE_NONE && judge != CC_JUDGE_BARE) {
 		if (!call->exclusive)
 			return CC_CALL_EXCLUSIVE;
 		if (flags & NOREPLACE && cc_k_statx(to->parent, to->name, &st) == 0)

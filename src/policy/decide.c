@@ -213,13 +213,17 @@ static void walk_parts(struct walk *w)
 	}
 }
 
-/* git's own way of replacing a file: NAME.lock renamed onto NAME. */
-static bool is_lock_rename(const struct cc_ask *ask)
+/* Is this the rename at which content is judged? git's own way of replacing a file: NAME.lock renamed onto NAME. The
+ * list of a rebase is edited by people's tools, too (sed -i). */
+static bool is_judged_rename(const struct cc_ask *ask, enum cc_judge judge)
 {
 	struct cc_view from = ask->from;
 
-	return ask->verb == CC_VERB_RENAME_TO && (ask->object == CC_OBJECT_FILE || ask->object == CC_OBJECT_UNKNOWN) &&
-	       from.len == ask->path.len + 5 && cc_view_ends(from, ".lock") &&
+	if (ask->verb != CC_VERB_RENAME_TO || (ask->object != CC_OBJECT_FILE && ask->object != CC_OBJECT_UNKNOWN))
+		return false;
+	if (judge == CC_JUDGE_TODO)
+		return from.len != 0;
+	return from.len == ask->path.len + 5 && cc_view_ends(from, ".lock") &&
 	       memcmp(from.ptr, ask->path.ptr, ask->path.len) == 0;
 }
 
@@ -282,7 +286,7 @@ static struct cc_decision weigh(const struct walk *w)
 	if (w->denied != CC_NO_RULE)
 		return deny_by(w, w->denied, CC_MATCH_EXACT);
 	if (judge && judge->judge != CC_JUDGE_BARE) {
-		if (!is_lock_rename(w->ask))
+		if (!is_judged_rename(w->ask, judge->judge))
 			return deny_by(w, w->judged, CC_MATCH_EXACT);
 	} else if (w->above != CC_NO_RULE) {
 		return deny_by(w, w->above, CC_MATCH_ANCESTOR);

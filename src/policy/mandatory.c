@@ -36,6 +36,20 @@
 	{                                                                                                              \
 		pattern, CC_EFFECT_ALLOW, CC_JUDGE_NONE, verbs, true, true, 0, CC_OPENS_NOTHING, "git:" id, reason     \
 	}
+/* What an interrupted operation goes on with. git makes, empties and removes its directory; nothing else gives a file
+ * there another content. */
+#define OPERATION(pattern, effect, judge, reason)                                                                      \
+	{                                                                                                              \
+		pattern, effect, judge, CONTENT & ~(V(UNLINK) | V(RMDIR) | V(RENAME_FROM)), true, false, 0,            \
+			CC_OPENS_PATH, "git:operation", reason                                                         \
+	}
+#define TODO(dir)                                                                                                      \
+	OPERATION(dir "/rebase-merge/git-rebase-todo", CC_EFFECT_JUDGE, CC_JUDGE_TODO,                                 \
+		  "git rebase --continue runs what it lists")
+#define STRATEGY(dir)                                                                                                  \
+	OPERATION(dir "/rebase-merge/strategy", CC_EFFECT_DENY, CC_JUDGE_NONE, "git runs the program that it names")
+#define OPTIONS(dir)                                                                                                   \
+	OPERATION(dir "/sequencer/opts", CC_EFFECT_JUDGE, CC_JUDGE_CONFIG, "it names a program that git runs")
 #define DENY(pattern, opener, id, reason)                                                                              \
 	{                                                                                                              \
 		pattern, CC_EFFECT_DENY, CC_JUDGE_NONE, CC_VERBS_WRITE, false, false, 0, opener, id, reason            \
@@ -92,6 +106,15 @@ const struct cc_default_rule cc_default_rules[] = {
 	JUDGED(".git/modules/**/gitdir", CC_JUDGE_POINTER, 0, "pointer", "it points git at another repository"),
 	JUDGED(".git/worktrees/*/commondir", CC_JUDGE_POINTER, 2, "pointer", "it points git at another repository"),
 	JUDGED(".git/worktrees/*/gitdir", CC_JUDGE_POINTER, 2, "pointer", "it points git at another repository"),
+	TODO(".git"),
+	TODO(".git/worktrees/*"),
+	TODO(".git/modules/**"),
+	STRATEGY(".git"),
+	STRATEGY(".git/worktrees/*"),
+	STRATEGY(".git/modules/**"),
+	OPTIONS(".git"),
+	OPTIONS(".git/worktrees/*"),
+	OPTIONS(".git/modules/**"),
 	GIT_ADD(".git/worktrees/*", 2, "worktree-add", "a linked work tree is a new entrance to the repository"),
 	GIT_ADD(".git/modules/*", 2, "submodule-add", "a submodule brings a repository with its own configuration"),
 	BARE("HEAD"),
@@ -173,7 +196,8 @@ const struct cc_default_rule cc_default_rules[] = {
 	AGENT(".crush.json"),
 	DENY(".ccbox.jsonc", CC_OPENS_NOTHING, "ccbox:policy", "it is this sandbox's own policy"),
 	/* between its making and its rename nobody else may hold it open for writing */
-	DENY(".ccbox-judged-*", CC_OPENS_NOTHING, "ccbox:own", "the gate lays judged content there before it takes its name"),
+	DENY(".ccbox-judged-*", CC_OPENS_NOTHING, "ccbox:own",
+	     "the gate lays judged content there before it takes its name"),
 	CI(".github/workflows"),
 	CI(".github/actions"),
 	CI(".github/hooks"),

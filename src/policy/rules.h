@@ -46,6 +46,7 @@ enum cc_judge {
 	CC_JUDGE_CONFIG,  /* git configuration: rename of NAME.lock onto it, content read once, safe keys only */
 	CC_JUDGE_POINTER, /* .git file, commondir, gitdir: must point inside the same bind */
 	CC_JUDGE_BARE,    /* a part of a bare repository outside .git: refused when it would complete one */
+	CC_JUDGE_TODO,    /* the list of a rebase: renamed into place by anybody, content read once, no command */
 };
 
 enum cc_rule_kind {

@@ -283,6 +283,18 @@ static const struct {
 	{"init", NONE, "defaultobjectformat", is_word},
 	{"init", NONE, "defaultrefformat", is_word},
 	{"lfs", NONE, "repositoryformatversion", is_word},
+	/* .git/sequencer/opts; never strategy: it names a program */
+	{"options", NONE, "no-commit", is_word},
+	{"options", NONE, "edit", is_word},
+	{"options", NONE, "allow-empty", is_word},
+	{"options", NONE, "allow-empty-message", is_word},
+	{"options", NONE, "keep-redundant-commits", is_word},
+	{"options", NONE, "signoff", is_word},
+	{"options", NONE, "record-origin", is_word},
+	{"options", NONE, "allow-ff", is_word},
+	{"options", NONE, "mainline", is_word},
+	{"options", NONE, "allow-rerere-auto", is_word},
+	{"options", NONE, "default-msg-cleanup", is_word},
 };
 
 static bool is_safe(const struct parser *p, const char **out_why)

@@ -18,6 +18,9 @@ enum { CC_GITCONFIG_MAX = 256 * 1024, CC_GITPOINTER_MAX = 4096 };
  * cannot be understood. */
 CC_MUST enum cc_code cc_gitconfig_judge(struct cc_view text, struct cc_view before, struct cc_err *err);
 
+/* The list of steps that an interrupted rebase goes on with: git's own commands, and none that names a program. */
+CC_MUST enum cc_code cc_gittodo_judge(struct cc_view text, struct cc_err *err);
+
 /* path: the pointer file itself (".git", "commondir" or "gitdir"), canonical; text: its content; root: the bind it lies
  * in. CC_OK when what it names lies inside root and is a git directory whose own configuration is judged: X/.git,
  * X/.git/modules/..., X/.git/worktrees/NAME. */

@@ -106,7 +106,8 @@ static const struct {
 	const char *label, *before, *text, *error;
 } changes[] = {
 	{"what the host has set stays", "[submodule \"x\"]\nurl=../x\n[commit]\ngpgsign\n",
-	 "[user]\nname=n\n[submodule \"x\"]\n\turl = ../x\n[commit] gpgsign\n[branch \"b\"]\nmerge=refs/heads/m\n", NULL},
+	 "[user]\nname=n\n[submodule \"x\"]\n\turl = ../x\n[commit] gpgsign\n[branch \"b\"]\nmerge=refs/heads/m\n",
+	 NULL},
 	{"not with another value", "[core]\nhooksPath=.husky\n", "[core]\nhooksPath=.husky/_\n",
 	 "git configuration, line 2: core.hookspath is not one of the keys that a repository may set"},
 	{"not with none", "[commit]\ngpgsign=true\n", "[commit]\ngpgsign\n",
@@ -173,6 +174,32 @@ static void pointers_stay_where_configuration_is_judged(void **state)
 		      pointers[i].text);
 }
 
+static void a_rebase_lists_no_program(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *error;
+	} rows[] = {
+		{"", NULL},
+		{"pick 12ab a b\n# exec x\n\n  fixup -C 1 y\nmerge -C 1 l # x\nupdate-ref refs/heads/x\nnoop\nbreak",
+		 NULL},
+		{"pick 1 exec\nexec ./x\n", "list of a rebase, line 2: exec is not one of its own steps"},
+		{"\t x ./x", "list of a rebase, line 1: x is not one of its own steps"},
+		{"EXEC x\n", "list of a rebase, line 1: EXEC is not one of its own steps"},
+		{"pick 1\rexec x\n", "list of a rebase, line 1: a control character"},
+		{"exec\r\n", "list of a rebase, line 1: exec\r is not one of its own steps"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(rows); i++) {
+		struct cc_err err = {0};
+
+		T_ROW((cc_gittodo_judge(cc_view_of(rows[i].text), &err) == CC_OK) == !rows[i].error, rows[i].text);
+		if (rows[i].error)
+			assert_string_equal(err.what, rows[i].error);
+	}
+}
+
 static void a_bare_repository_needs_its_parts(void **state)
 {
 	const unsigned three = CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_REFS;
@@ -194,6 +221,7 @@ int main(void)
 		cmocka_unit_test(only_safe_keys_pass),
 		cmocka_unit_test(what_the_host_has_set_stays_and_nothing_joins_it),
 		cmocka_unit_test(pointers_stay_where_configuration_is_judged),
+		cmocka_unit_test(a_rebase_lists_no_program),
 		cmocka_unit_test(a_bare_repository_needs_its_parts),
 	};
 
