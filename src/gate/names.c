@@ -33,7 +33,12 @@ static int place(struct cc_call *call, int dirfd, uint64_t path_at, char path[PA
 	return cc_locate(call, dirfd, path, out);
 }
 
-/* Permission for a new name, surroundings included. */
+/* Verbs after which the kernel applies the umask. */
+#define MODED                                                                                                          \
+	(CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_MKDIR) | CC_VERB_BIT(CC_VERB_MKNOD) |                       \
+	 CC_VERB_BIT(CC_VERB_BIND))
+
+/* Permission for a new name, surroundings included; the last thing that asks who the caller is. */
 static int permit_new(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
 		      const struct cc_loc *from)
 {
@@ -42,6 +47,8 @@ static int permit_new(struct cc_call *call, enum cc_verb verb, const struct cc_l
 
 	if (result == 0 && judge != CC_JUDGE_NONE)
 		result = cc_judge_name(call, judge, verb, loc);
+	if (result == 0 && (CC_VERB_BIT(verb) & MODED))
+		cc_wear_umask(call);
 	if (result == 0 && !cc_alive(call))
 		result = -ENOENT;
 	return result;
@@ -57,7 +64,6 @@ static int make_dir(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t 
 		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, NULL);
 	if (result)
 		return result;
-	cc_wear_umask(call);
 	return done(mkdirat(loc.parent, loc.name, mode & 01777)); /* setgid is inherited, not asked for */
 }
 
@@ -100,7 +106,6 @@ static int make_node(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t
 	/* A FIFO in a bind would hang whoever reads it on the host (attacks 17). */
 	if ((mode & S_IFMT) == S_IFIFO && loc.mount && loc.mount->mode != CC_MOUNT_PRIVATE)
 		return cc_refuse(call, CC_VERB_MKNOD, (struct cc_view){loc.path, loc.len}, "special:fifo", "mknod");
-	cc_wear_umask(call);
 	return done(mknodat(loc.parent, loc.name, (mode_t)(mode & (S_IFMT | 0777)), 0));
 }
 

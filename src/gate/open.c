@@ -165,10 +165,10 @@ static int open_here(struct cc_call *call, const struct want *want, struct cc_lo
 
 	if (result)
 		return result;
-	if (!cc_alive(call))
-		return -ENOENT;
 	if (creates)
 		cc_wear_umask(call);
+	if (!cc_alive(call))
+		return -ENOENT;
 	fd = cc_k_openat2(loc->parent, loc->name, (want->flags & KNOWN & ~(uint64_t)O_NOFOLLOW) | O_NONBLOCK | O_NOCTTY,
 			  mode, CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
 	if (fd >= 0)
@@ -259,9 +259,9 @@ static int open_tmpfile(struct cc_call *call, int dirfd, const char *path, const
 	result = cc_permit(call, &wish, NULL);
 	if (result < 0)
 		return result;
+	cc_wear_umask(call);
 	if (!cc_alive(call))
 		return -ENOENT;
-	cc_wear_umask(call);
 	fd = cc_k_openat2(dir.fd, ".", (want->flags & KNOWN & ~(uint64_t)O_NOFOLLOW) | O_NONBLOCK, want->mode & 0777,
 			  CC_RESOLVE_NO_SYMLINKS);
 	return fd < 0 ? fd : hand_over(call, want, fd);

@@ -155,9 +155,9 @@ static int bind_named(struct cc_call *call, int sock, const char *path, struct a
 			return -ENAMETOOLONG;
 		address->len = (socklen_t)(PATH_AT + len + 1);
 	}
+	cc_wear_umask(call);
 	if (!cc_alive(call))
 		return -ENOENT;
-	cc_wear_umask(call);
 	result = done(bind(sock, &address->u.any, address->len));
 	if (chdir("/") < 0)
 		return -errno;

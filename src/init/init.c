@@ -2,12 +2,14 @@
 #include "init/init.h"
 
 #include "init/files.h"
+#include "init/mounts.h"
 #include "init/run.h"
 #include "os/fd.h"
 #include "os/peer.h"
 #include "wire/msg.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +22,9 @@ enum { FLUSH_MS = 200, NAMES_MAX = 4 << 20 };
 struct loop {
 	struct cc_init init;
 	struct cc_runs runs;
-	int children; /* signalfd */
+	struct cc_mounts *mounts;
+	bool mount_lost; /* frozen for good */
+	int children;    /* signalfd */
 	bool over;
 };
 
@@ -60,7 +64,8 @@ static enum cc_code on_thaw(struct loop *loop, const struct cc_json *m, struct c
 {
 	(void)m;
 	(void)msg;
-	cc_files_signal_all(loop->init.zygote_pid, SIGCONT);
+	if (!loop->mount_lost)
+		cc_files_signal_all(loop->init.zygote_pid, SIGCONT);
 	return say(loop, "thawed", err);
 }
 
@@ -166,7 +171,28 @@ static enum cc_code on_children(struct loop *loop, struct cc_err *err)
 	return cc_runs_reap(&loop->init, &loop->runs, err);
 }
 
-enum { POLL_CONTROL, POLL_CHILDREN, POLL_ZYGOTE, POLL_EVENTS, POLL_RUNS };
+/* A rule went with the mount: nothing inside may go on (attacks 6). */
+static void on_mounts(struct loop *loop)
+{
+	char point[PATH_MAX];
+	struct cc_violation what = {
+		.verb = CC_VERB_READ,
+		.spelled = cc_view_of(""),
+		.rule = "mount:lost",
+		.grant = cc_view_of(""),
+		.raw = "frozen: a mount disappeared",
+		.pid = 1,
+	};
+
+	if (loop->mount_lost || !cc_mounts_lost(loop->mounts, point, sizeof(point)))
+		return;
+	loop->mount_lost = true;
+	cc_files_signal_all(loop->init.zygote_pid, SIGSTOP);
+	what.target = cc_view_of(point);
+	cc_report_violation(loop->init.report, &what);
+}
+
+enum { POLL_CONTROL, POLL_CHILDREN, POLL_ZYGOTE, POLL_EVENTS, POLL_MOUNTS, POLL_RUNS };
 
 static nfds_t fill(struct loop *loop, struct pollfd *set)
 {
@@ -176,6 +202,7 @@ static nfds_t fill(struct loop *loop, struct pollfd *set)
 	set[POLL_CHILDREN] = (struct pollfd){.fd = loop->children, .events = POLLIN};
 	set[POLL_ZYGOTE] = (struct pollfd){.fd = loop->init.zygote}; /* its end only */
 	set[POLL_EVENTS] = (struct pollfd){.fd = cc_report_wake_fd(loop->init.report), .events = POLLIN};
+	set[POLL_MOUNTS] = (struct pollfd){.fd = cc_mounts_fd(loop->mounts), .events = POLLPRI};
 	for (size_t i = 0; i < loop->runs.count; i++)
 		set[count++] = (struct pollfd){.fd = loop->runs.run[i].error_pipe, .events = POLLIN};
 	return count;
@@ -192,6 +219,8 @@ static enum cc_code turn(struct loop *loop, struct cc_err *err)
 	cc_report_flush(loop->init.report);
 	if (set[POLL_ZYGOTE].revents)
 		return cc_fail(err, CC_ESTATE, 0, "the zygote is gone");
+	if (set[POLL_MOUNTS].revents)
+		on_mounts(loop);
 	/* Backwards: a run that could not start leaves the table, and the last one takes its place. */
 	for (nfds_t i = count; i-- > POLL_RUNS && code == CC_OK;)
 		if (set[i].revents && set[i].fd >= 0)
@@ -238,7 +267,7 @@ int cc_init_main(int control)
 	loop.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (loop.children < 0)
 		return CC_EXIT_NOT_ESTABLISHED;
-	if (on_children(&loop, &err) != CC_OK)
+	if (cc_mounts_watch(&loop.mounts, &err) != CC_OK || on_children(&loop, &err) != CC_OK)
 		return CC_EXIT_NOT_ESTABLISHED;
 	while (!loop.over) {
 		if (turn(&loop, &err) != CC_OK) {

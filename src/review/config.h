@@ -12,12 +12,12 @@
 
 enum { CC_GITCONFIG_MAX = 256 * 1024, CC_GITPOINTER_MAX = 4096 };
 
-/* path: the configuration file, canonical. before: what stands there now, empty where nothing does. CC_OK when every key is one of the safe ones with a safe value,
- * and the others are those of before, all of them, in their order: what the host has set stays as it is (a submodule, a
- * signing key), nothing joins it. CC_EPOLICY names the first offending key and its line; CC_EINVAL says where a text
- * cannot be understood. */
+/* path: the configuration file, canonical. before: what stands there now, empty where nothing does. CC_OK when every
+ * key is one of the safe ones with a safe value, and the others are those of before, all of them, in their order: what
+ * the host has set stays as it is (a submodule, a signing key), nothing joins it. CC_EPOLICY names the first offending
+ * key and its line; CC_EINVAL says where a text cannot be understood. */
 CC_MUST enum cc_code cc_gitconfig_judge(struct cc_view path, struct cc_view text, struct cc_view before,
-					 struct cc_err *err);
+					struct cc_err *err);
 /* May this configuration name that work tree? Only a submodule's, and one inside the outer work tree, outside .git. */
 bool cc_gitworktree_ok(struct cc_view path, const char *value);
 
