@@ -20,7 +20,12 @@ struct cc_box {
 
 /* What the applier is given. Everything is borrowed for the call. */
 struct cc_launch {
-	const struct cc_rules *rules;
+	/* Read after finish, which may replace what it points at. */
+	struct cc_rules *const *rules;
+	/* NULL, or called once the helpers are starting: what the plan still lacks (files marked late, the last rules).
+	 */
+	enum cc_code (*finish)(void *context, struct cc_err *err);
+	void *context;
 	const struct cc_linux_plan *plan; /* native Linux */
 	const char *bwrap_path;
 	const char *proxy_path;

@@ -90,14 +90,15 @@ static enum cc_code find_programs(struct cc_launch *launch, char bwrap[PATH_MAX]
 	return code;
 }
 
-static enum cc_code execute(const struct cc_ask_run *ask, const struct cc_prepared *prepared,
-			    const struct cc_strv *argv, char *const *env, int *out_code, struct cc_err *err)
+static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *prepared, const struct cc_strv *argv,
+			    char *const *env, int *out_code, struct cc_err *err)
 {
-	const char *session = prepared->rules->session_id;
+	const char *session = ask->spec.session_id;
 	char bwrap[PATH_MAX];
 	char proxy[PATH_MAX];
 	struct cc_eventlog log;
-	struct cc_launch launch = {.rules = prepared->rules, .plan = &prepared->plan};
+	struct cc_launch launch = {
+		.rules = &prepared->rules, .finish = cc_prepare_finish, .context = prepared, .plan = &prepared->plan};
 	bool none = prepared->backend->kind == CC_BACKEND_NONE;
 	struct cc_loop_ask loop = {.prepared = prepared,
 				   .launch = &launch,
@@ -176,6 +177,8 @@ static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env,
 		code = cc_fail(err, CC_EINVAL, 0, "no command: ccbox run [OPTIONS] -- COMMAND [ARG...]");
 	if (code == CC_OK)
 		code = prepare(&ask, cwd, command.items[0], env, &prepared, err);
+	if (code == CC_OK && ask.dry_run)
+		code = cc_prepare_finish(&prepared, err);
 	if (code == CC_OK && ask.dry_run) {
 		print_plan(&prepared);
 		*out_code = 0;

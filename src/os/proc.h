@@ -38,6 +38,19 @@ void cc_proc_end(struct cc_child *child);
 void cc_proc_signal(const struct cc_child *child, int signal);
 /* Shell convention: exit code, or 128 + signal. */
 int cc_proc_exit_code(int wait_status);
+/* A program that runs beside us while its output is not needed yet. Zeroed memory is none. */
+struct cc_capture {
+	struct cc_child child;
+	int fd;
+	bool running;
+};
+CC_MUST enum cc_code cc_capture_start(char *const *argv, char *const *envp, const char *cwd,
+				      struct cc_capture *out_capture, struct cc_err *err);
+/* Takes its standard output to the end and reaps it. CC_ETIMEOUT kills it. */
+CC_MUST enum cc_code cc_capture_finish(struct cc_capture *capture, int timeout_ms, struct cc_buf *out, int *out_status,
+				       struct cc_err *err);
+/* Ends it unread. */
+void cc_capture_drop(struct cc_capture *capture);
 /* Runs a program to its end, standard output into out. CC_ETIMEOUT kills it. */
 CC_MUST enum cc_code cc_proc_capture(char *const *argv, char *const *envp, const char *cwd, int timeout_ms,
 				     struct cc_buf *out, int *out_status, struct cc_err *err);

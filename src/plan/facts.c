@@ -20,6 +20,5 @@ void cc_facts_done(struct cc_facts *facts)
 	paths_done(facts->system, facts->system_count);
 	paths_done(facts->home_dirs, facts->home_count);
 	cc_strv_done(&facts->env);
-	cc_strv_done(&facts->git_safe);
 	*facts = (struct cc_facts){0};
 }

@@ -28,8 +28,7 @@ struct cc_facts {
 	size_t system_count;
 	struct cc_fact_path *home_dirs; /* toolchain directories below home, absolute, only what exists */
 	size_t home_count;
-	struct cc_strv env;      /* the caller's environment, NAME=VALUE */
-	struct cc_strv git_safe; /* lines for the private ~/.gitconfig: identity and harmless settings */
+	struct cc_strv env; /* the caller's environment, NAME=VALUE */
 };
 
 void cc_facts_done(struct cc_facts *facts);

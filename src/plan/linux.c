@@ -187,7 +187,7 @@ static void plan_files(struct maker *m, const struct cc_rules *rules)
 enum cc_code cc_linux_plan_add_file(struct cc_linux_plan *plan, const struct cc_plan_file *file, struct cc_err *err)
 {
 	struct cc_plan_file *files = realloc(plan->files, (plan->file_count + 1) * sizeof(*files));
-	struct cc_plan_file copy = {.mode = file->mode};
+	struct cc_plan_file copy = {.mode = file->mode, .late = file->late};
 
 	if (!files)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
@@ -201,25 +201,15 @@ enum cc_code cc_linux_plan_add_file(struct cc_linux_plan *plan, const struct cc_
 	return CC_OK;
 }
 
-/* The person's git identity without their ~/.gitconfig: only settings that execute nothing. */
+/* The person's git identity without their ~/.gitconfig. What it says is asked of git while bubblewrap starts. */
 static enum cc_code plan_git(struct cc_linux_plan *plan, const struct cc_facts *facts, struct cc_err *err)
 {
-	struct cc_buf text;
-	struct cc_plan_file file = {.mode = 0644};
 	char dest[4096];
-	enum cc_code code;
+	struct cc_plan_file file = {.dest = dest, .mode = 0644, .late = true};
 
-	cc_buf_init(&text, 1 << 20);
-	for (size_t i = 0; i < facts->git_safe.count; i++)
-		cc_buf_addf(&text, "%s\n", facts->git_safe.items[i]);
-	snprintf(dest, sizeof(dest), "%s/.gitconfig", facts->home);
-	file.dest = dest;
-	file.content = text.data;
-	code = cc_buf_check(&text, "the git settings", err);
-	if (code == CC_OK && text.len)
-		code = cc_linux_plan_add_file(plan, &file, err);
-	cc_buf_done(&text);
-	return code;
+	if ((size_t)snprintf(dest, sizeof(dest), "%s/.gitconfig", facts->home) >= sizeof(dest))
+		return cc_fail(err, CC_ELIMIT, 0, "HOME is too long");
+	return cc_linux_plan_add_file(plan, &file, err);
 }
 
 static void plan_init(struct maker *m, const struct cc_facts *facts)

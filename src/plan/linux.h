@@ -13,6 +13,7 @@ struct cc_plan_file {
 	unsigned mode;
 	char *source;  /* host file read at launch (O_NOFOLLOW), or NULL */
 	char *content; /* used when source is NULL */
+	bool late;     /* the content comes while bubblewrap starts, which waits for it */
 };
 
 struct cc_linux_plan {

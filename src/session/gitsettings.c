@@ -292,21 +292,35 @@ static enum cc_code take_all(struct cc_git_settings *settings, struct cc_buf *te
 	return code;
 }
 
-enum cc_code cc_git_settings_read(const char *dir, const char *home, char *const *env,
-				  struct cc_git_settings *out_settings, struct cc_err *err)
+enum cc_code cc_git_settings_ask(const char *dir, char *const *env, struct cc_capture *out_asked, struct cc_err *err)
 {
 	char git[PATH_MAX];
 	char *argv[] = {git, "config", "--list", "--show-scope", "--show-origin", "-z", NULL};
+	struct cc_strv mine = {0};
+	enum cc_code code;
+
+	if (cc_proc_which("git", "/usr/bin:/usr/local/bin:/bin", git, sizeof(git), NULL) != CC_OK)
+		return CC_OK;
+	code = git_env(env, &mine, err);
+	if (code == CC_OK)
+		code = cc_capture_start(argv, mine.items, dir, out_asked, err);
+	cc_strv_done(&mine);
+	return code;
+}
+
+enum cc_code cc_git_settings_answer(struct cc_capture *asked, const char *dir, const char *home,
+				    struct cc_git_settings *out_settings, struct cc_err *err)
+{
 	struct cc_git_settings settings = {0};
 	struct cc_buf text;
 	int status = 0;
 	enum cc_code code;
 
 	*out_settings = settings;
-	if (cc_proc_which("git", "/usr/bin:/usr/local/bin:/bin", git, sizeof(git), NULL) != CC_OK)
+	if (!asked->running)
 		return CC_OK;
 	cc_buf_init(&text, SETTINGS_MAX);
-	code = run_git(argv, dir, env, &text, &status, err);
+	code = cc_capture_finish(asked, GIT_TIMEOUT_MS, &text, &status, err);
 	if (code == CC_OK && status != 0)
 		code = cc_fail(err, CC_EPROTO, 0,
 			       "`git config --list` fails in %s: repair the git configuration first, since "

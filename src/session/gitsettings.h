@@ -5,16 +5,21 @@
 
 #include "base/err.h"
 #include "base/view.h"
+#include "os/proc.h"
 
 struct cc_git_settings {
 	struct cc_strv lend;  /* lines of a git configuration file */
 	struct cc_strv paths; /* absolute */
 };
 
-/* dir: the work tree (relative paths of the configuration start there). Without git on this host both lists are empty.
- * A git that fails is an error: a path it executes could be missed. */
-CC_MUST enum cc_code cc_git_settings_read(const char *dir, const char *home, char *const *env,
-					  struct cc_git_settings *out_settings, struct cc_err *err);
+/* Asks git in dir, the work tree (relative paths of the configuration start there), and goes on: git answers while the
+ * sandbox starts. Without git on this host nothing is asked. */
+CC_MUST enum cc_code cc_git_settings_ask(const char *dir, char *const *env, struct cc_capture *out_asked,
+					 struct cc_err *err);
+/* Takes the answer; both lists are empty when nothing was asked. A git that fails is an error: a path it executes could
+ * be missed. */
+CC_MUST enum cc_code cc_git_settings_answer(struct cc_capture *asked, const char *dir, const char *home,
+					    struct cc_git_settings *out_settings, struct cc_err *err);
 void cc_git_settings_done(struct cc_git_settings *settings);
 
 /* Takes one row of `git config --list --show-scope --show-origin -z`. For tests. */

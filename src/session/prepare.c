@@ -129,40 +129,78 @@ static enum cc_code say_binds(const struct cc_prepare_ask *ask, struct cc_prepar
 	return code;
 }
 
-/* What git on the host would execute or include becomes a rule; what is harmless is lent. */
-static enum cc_code ask_git(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_rule_facts *facts,
-			    struct cc_err *err)
+static const char *git_dir(const struct cc_prepared *prepared)
 {
-	struct cc_git_settings settings;
-	const char *dir = prepared->git.found ? prepared->git.top : ask->spec->binds[0].host_path;
-	enum cc_code code = cc_git_settings_read(dir, prepared->facts.home, ask->env, &settings, err);
+	return prepared->git.found ? prepared->git.top : prepared->ask.spec->binds[0].host_path;
+}
 
-	if (code != CC_OK)
-		return code;
-	prepared->facts.git_safe = settings.lend;
-	facts->git_paths = settings.paths;
-	if (prepared->git.found && cc_strv_has(&ask->spec->policy.presets, "tracked"))
-		code = cc_git_tracked_names(dir, ask->env, &facts->tracked, err);
+static enum cc_code compile(struct cc_prepared *prepared, struct cc_rule_facts *facts, struct cc_err *err)
+{
+	const struct cc_agent *agent = prepared->lend.agent;
+	struct cc_rules *rules = NULL;
+	enum cc_code code = CC_OK;
+
+	facts->home = prepared->facts.home;
+	facts->resolve = resolve_path;
+	for (size_t i = 0; agent && code == CC_OK && i < CC_COUNT(agent->hosts) && agent->hosts[i]; i++)
+		code = cc_strv_push(&facts->agent_hosts, agent->hosts[i], err);
+	for (size_t i = 0; agent && code == CC_OK && i < CC_COUNT(agent->names) && agent->names[i]; i++)
+		code = cc_strv_push(&facts->agent_names, agent->names[i], err);
+	if (code == CC_OK)
+		code = cc_rules_compile(prepared->ask.spec, facts, &rules, err);
+	if (code == CC_OK) {
+		cc_rules_free(prepared->rules);
+		prepared->rules = rules;
+	}
+	cc_strv_done(&facts->git_paths);
+	cc_strv_done(&facts->tracked);
+	cc_strv_done(&facts->agent_names);
+	cc_strv_done(&facts->agent_hosts);
 	return code;
 }
 
-static enum cc_code compile(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
+/* The mounts, which the plan needs, do not depend on git; what git executes becomes rules when it has answered. */
+static enum cc_code compile_without_git(struct cc_prepared *prepared, struct cc_err *err)
 {
-	struct cc_rule_facts facts = {.home = prepared->facts.home, .resolve = resolve_path};
-	const struct cc_agent *agent = prepared->lend.agent;
-	enum cc_code code = ask_git(ask, prepared, &facts, err);
+	struct cc_rule_facts facts = {0};
+	enum cc_code code = cc_git_settings_ask(git_dir(prepared), prepared->ask.env, &prepared->asked, err);
 
-	for (size_t i = 0; agent && code == CC_OK && i < CC_COUNT(agent->hosts) && agent->hosts[i]; i++)
-		code = cc_strv_push(&facts.agent_hosts, agent->hosts[i], err);
-	for (size_t i = 0; agent && code == CC_OK && i < CC_COUNT(agent->names) && agent->names[i]; i++)
-		code = cc_strv_push(&facts.agent_names, agent->names[i], err);
-	if (code == CC_OK)
-		code = cc_rules_compile(ask->spec, &facts, &prepared->rules, err);
-	cc_strv_done(&facts.git_paths);
-	cc_strv_done(&facts.tracked);
-	cc_strv_done(&facts.agent_names);
-	cc_strv_done(&facts.agent_hosts);
+	return code == CC_OK ? compile(prepared, &facts, err) : code;
+}
+
+static enum cc_code fill_gitconfig(struct cc_prepared *prepared, const struct cc_strv *lines, struct cc_err *err)
+{
+	struct cc_buf text;
+	enum cc_code code;
+
+	cc_buf_init(&text, 1 << 20);
+	for (size_t i = 0; i < lines->count; i++)
+		cc_buf_addf(&text, "%s\n", lines->items[i]);
+	code = cc_buf_check(&text, "the git settings", err);
+	for (size_t i = 0; code == CC_OK && i < prepared->plan.file_count; i++)
+		if (prepared->plan.files[i].late && text.data)
+			prepared->plan.files[i].content = cc_str_copy(text.data);
+	cc_buf_done(&text);
 	return code;
+}
+
+enum cc_code cc_prepare_finish(void *context, struct cc_err *err)
+{
+	struct cc_prepared *prepared = context;
+	struct cc_rule_facts facts = {0};
+	struct cc_git_settings settings;
+	const char *dir = git_dir(prepared);
+	enum cc_code code = cc_git_settings_answer(&prepared->asked, dir, prepared->facts.home, &settings, err);
+
+	if (code != CC_OK)
+		return code;
+	code = fill_gitconfig(prepared, &settings.lend, err);
+	facts.git_paths = settings.paths;
+	settings.paths = (struct cc_strv){0};
+	cc_git_settings_done(&settings);
+	if (code == CC_OK && prepared->git.found && cc_strv_has(&prepared->ask.spec->policy.presets, "tracked"))
+		code = cc_git_tracked_names(dir, prepared->ask.env, &facts.tracked, err);
+	return code == CC_OK ? compile(prepared, &facts, err) : code;
 }
 
 static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)
@@ -190,7 +228,7 @@ static enum cc_code name_session(const struct cc_prepare_ask *ask, struct cc_err
 
 enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *out_prepared, struct cc_err *err)
 {
-	struct cc_prepared prepared = {0};
+	struct cc_prepared prepared = {.ask = *ask};
 	enum cc_code code = name_session(ask, err);
 
 	if (code == CC_OK)
@@ -201,7 +239,9 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 	if (code == CC_OK)
 		code = cc_lend_collect(ask->agent, ask->program, &prepared.facts, &prepared.lend, err);
 	if (code == CC_OK)
-		code = compile(ask, &prepared, err);
+		code = compile_without_git(&prepared, err);
+	if (code == CC_OK && ask->rules_only)
+		code = cc_prepare_finish(&prepared, err);
 	if (code == CC_OK && ask->rules_only) {
 		*out_prepared = prepared;
 		return CC_OK;
@@ -225,6 +265,7 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 
 void cc_prepared_done(struct cc_prepared *prepared)
 {
+	cc_capture_drop(&prepared->asked);
 	cc_facts_done(&prepared->facts);
 	cc_git_place_done(&prepared->git);
 	cc_lend_done(&prepared->lend);

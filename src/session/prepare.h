@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "plan/linux.h"
+#include "os/proc.h"
 #include "session/gitplace.h"
 #include "session/lend.h"
 
@@ -24,7 +25,9 @@ struct cc_prepare_ask {
 struct cc_prepared {
 	struct cc_facts facts;
 	struct cc_git_place git;
-	struct cc_rules *rules;
+	struct cc_rules *rules;  /* before cc_prepare_finish: without what git on the host executes */
+	struct cc_capture asked; /* git, answering */
+	struct cc_prepare_ask ask;
 	const struct cc_backend *backend;
 	unsigned unheld; /* with backend none: what nobody holds */
 	struct cc_linux_plan plan;
@@ -33,7 +36,11 @@ struct cc_prepared {
 	struct cc_lend lend; /* what a known agent is lent */
 };
 
+/* What ask points at must live until cc_prepare_finish. */
 CC_MUST enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *out_prepared, struct cc_err *err);
+/* Takes git's answer: the rules and the plan are whole afterwards. A launch calls it while bubblewrap is starting
+ * (context: the cc_prepared), everybody else at once. */
+CC_MUST enum cc_code cc_prepare_finish(void *context, struct cc_err *err);
 void cc_prepared_done(struct cc_prepared *prepared);
 
 #endif

@@ -118,8 +118,12 @@ static enum cc_code start(char *const *env, const char *dir, struct cc_prepared 
 		code = cc_facts_helper("cc-proxy", proxy, sizeof(proxy), err);
 	if (code == CC_OK) {
 		config.backend = prepared->backend;
-		config.launch = (struct cc_launch){
-			.rules = prepared->rules, .plan = &prepared->plan, .bwrap_path = bwrap, .proxy_path = proxy};
+		config.launch = (struct cc_launch){.rules = &prepared->rules,
+						   .finish = cc_prepare_finish,
+						   .context = prepared,
+						   .plan = &prepared->plan,
+						   .bwrap_path = bwrap,
+						   .proxy_path = proxy};
 		code = cc_session_launch(&config, out_session, err);
 	}
 	cc_spec_done(&spec);

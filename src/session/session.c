@@ -48,7 +48,6 @@ enum cc_code cc_session_launch(const struct cc_session_config *config, struct cc
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	session->id = cc_str_copy(config->session_id);
 	session->backend = config->backend;
-	session->rules = config->launch.rules;
 	session->sink = config->sink;
 	if (!session->id)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
@@ -58,6 +57,7 @@ enum cc_code cc_session_launch(const struct cc_session_config *config, struct cc
 		emit_text(session, CC_EVENT_KILLED, err->what);
 		return code;
 	}
+	session->rules = config->launch.rules ? *config->launch.rules : NULL;
 	code = cc_state_move(&session->state, CC_STATE_WARM, err);
 	if (code != CC_OK)
 		return code;

@@ -30,7 +30,6 @@ static char *env_items[] = {(char *)"PATH=/home/ann/.local/bin:/usr/bin",
 			    (char *)"LD_PRELOAD=/tmp/x.so",
 			    (char *)"TERM=xterm-256color",
 			    NULL};
-static char *git_items[] = {(char *)"[user]", (char *)"\tname = \"Ann\"", NULL};
 
 static struct cc_facts host_facts(void)
 {
@@ -44,8 +43,7 @@ static struct cc_facts host_facts(void)
 				 .system_count = CC_COUNT(system_paths),
 				 .home_dirs = home_paths,
 				 .home_count = CC_COUNT(home_paths),
-				 .env = {env_items, 5, 6},
-				 .git_safe = {git_items, 2, 3}};
+				 .env = {env_items, 5, 6}};
 }
 
 static void set_default(struct cc_spec *spec)

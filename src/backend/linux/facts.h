@@ -6,7 +6,7 @@
 #include "plan/facts.h"
 
 /* env is the caller's environment; init the name of the init helper ("cc-init"). HOME is taken from it or from the user
- * database, and resolved. git_safe stays empty.
+ * database, and resolved.
  */
 CC_MUST enum cc_code cc_facts_collect(char *const *env, const char *init, struct cc_facts *out_facts,
 				      struct cc_err *err);

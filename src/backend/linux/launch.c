@@ -37,8 +37,18 @@ static void files_done(struct files *files)
 		cc_fd_close(&files->fds[i]);
 }
 
-static enum cc_code file_open(const struct cc_plan_file *file, int *out_fd, struct cc_err *err)
+static enum cc_code file_open(struct cc_native_box *box, const struct cc_plan_file *file, int *out_fd,
+			      struct cc_err *err)
 {
+	int ends[2];
+
+	if (file->late) {
+		if (pipe2(ends, O_CLOEXEC) < 0)
+			return cc_fail(err, CC_ESYS, errno, "pipe");
+		*out_fd = ends[0];
+		box->late = ends[1];
+		return CC_OK;
+	}
 	if (!file->source)
 		return cc_fd_memfile("ccbox-file", file->content, strlen(file->content), out_fd, err);
 	*out_fd = open(file->source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -87,7 +97,7 @@ static enum cc_code start_bwrap(const struct cc_launch *how, struct cc_native_bo
 		return cc_fail(err, CC_ELIMIT, 0, "%zu private files: at most %d", how->plan->file_count,
 			       CC_SPAWN_FDS - 2);
 	for (size_t i = 0; code == CC_OK && i < how->plan->file_count; i++) {
-		code = file_open(&how->plan->files[i], &files.fds[files.count], err);
+		code = file_open(box, &how->plan->files[i], &files.fds[files.count], err);
 		if (code == CC_OK)
 			spawn.keep[spawn.keep_count++] = files.fds[files.count++];
 	}
@@ -146,7 +156,7 @@ static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct
 	if (how->fail_at)
 		cc_jsonw_kstr(&w, "fail_at", how->fail_at);
 	cc_jsonw_key(&w, "rules");
-	cc_ruleset_write(&w, how->rules);
+	cc_ruleset_write(&w, *how->rules);
 	cc_jsonw_end(&w);
 	code = cc_buf_check(&text, "the rule set", err);
 	if (code == CC_OK)
@@ -243,6 +253,21 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 	return expect(box, box->init, "cc-init", "ready", err);
 }
 
+/* bubblewrap waits at the end of this pipe; it fits into a pipe's buffer or is written while it is read. */
+static enum cc_code finish(const struct cc_launch *how, struct cc_native_box *box, struct cc_err *err)
+{
+	enum cc_code code = how->finish ? how->finish(how->context, err) : CC_OK;
+
+	for (size_t i = 0; code == CC_OK && i < how->plan->file_count; i++) {
+		const struct cc_plan_file *file = &how->plan->files[i];
+
+		if (file->late && file->content)
+			code = cc_fd_write_all(box->late, file->content, strlen(file->content), err);
+	}
+	cc_fd_close(&box->late);
+	return code;
+}
+
 static enum cc_code start_all(const struct cc_launch *how, struct cc_native_box *box, enum cc_native_step *step,
 			      struct cc_err *err)
 {
@@ -269,6 +294,8 @@ static enum cc_code start_all(const struct cc_launch *how, struct cc_native_box 
 		code = cc_peer_pair(&box->egress, &proxy_end, err);
 	if (code == CC_OK)
 		code = start_proxy(how, box, proxy_end, diag_end, err);
+	if (code == CC_OK)
+		code = finish(how, box, err);
 	return code;
 }
 
@@ -283,7 +310,7 @@ enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_b
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	box->box.backend = &cc_backend_native_linux;
 	box->bwrap = box->proxy = (struct cc_child){-1, -1};
-	box->init = box->egress = box->diag = -1;
+	box->init = box->egress = box->diag = box->late = -1;
 	cc_buf_init(&box->diag_text, 64 << 10);
 	code = start_all(how, box, &step, &why);
 	if (code == CC_OK)

@@ -181,6 +181,7 @@ void cc_native_end(struct cc_box *box)
 	struct cc_native_box *native = (struct cc_native_box *)box;
 	int status;
 
+	cc_fd_close(&native->late);
 	cc_fd_close(&native->init);
 	cc_fd_close(&native->egress);
 	if (native->bwrap.pid > 0 && !cc_proc_wait(&native->bwrap, END_TIMEOUT_MS, &status))

@@ -12,6 +12,7 @@ struct cc_native_box {
 	struct cc_child proxy;
 	int init;   /* socketpair to cc-init */
 	int egress; /* socketpair to cc-proxy */
+	int late;   /* where the plan's late file is written, during the launch */
 	int diag;   /* standard error of bwrap and cc-init, read end */
 	struct cc_buf diag_text;
 	struct cc_peer_msg msg;

@@ -169,8 +169,8 @@ static bool capture_read(int fd, int timeout_ms, struct cc_buf *out)
 	}
 }
 
-enum cc_code cc_proc_capture(char *const *argv, char *const *envp, const char *cwd, int timeout_ms, struct cc_buf *out,
-			     int *out_status, struct cc_err *err)
+enum cc_code cc_capture_start(char *const *argv, char *const *envp, const char *cwd, struct cc_capture *out_capture,
+			      struct cc_err *err)
 {
 	struct cc_spawn how = {.argv = argv,
 			       .envp = envp,
@@ -178,25 +178,52 @@ enum cc_code cc_proc_capture(char *const *argv, char *const *envp, const char *c
 			       .stdio = {-1, -1, -1},
 			       .new_session = true,
 			       .die_with_parent = true};
-	struct cc_child child;
-	CC_AUTO_FD ours = -1;
 	int ends[2];
 	enum cc_code code;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return cc_fail(err, CC_ESYS, errno, "pipe");
-	ours = ends[0];
 	how.stdio[1] = ends[1];
-	code = cc_proc_spawn(&how, &child, err);
+	code = cc_proc_spawn(&how, &out_capture->child, err);
 	close(ends[1]);
-	if (code != CC_OK)
+	if (code != CC_OK) {
+		close(ends[0]);
 		return code;
-	if (!capture_read(ours, timeout_ms, out) || out->failed) {
-		cc_proc_end(&child);
-		return cc_fail(err, CC_ETIMEOUT, 0, "%s did not finish in %d ms", argv[0], timeout_ms);
 	}
-	cc_proc_wait(&child, -1, out_status);
+	out_capture->fd = ends[0];
+	out_capture->running = true;
 	return CC_OK;
+}
+
+void cc_capture_drop(struct cc_capture *capture)
+{
+	if (!capture->running)
+		return;
+	cc_fd_close(&capture->fd);
+	cc_proc_end(&capture->child);
+	capture->running = false;
+}
+
+enum cc_code cc_capture_finish(struct cc_capture *capture, int timeout_ms, struct cc_buf *out, int *out_status,
+			       struct cc_err *err)
+{
+	if (!capture_read(capture->fd, timeout_ms, out) || out->failed) {
+		cc_capture_drop(capture);
+		return cc_fail(err, CC_ETIMEOUT, 0, "a helper program did not finish in %d ms", timeout_ms);
+	}
+	cc_fd_close(&capture->fd);
+	cc_proc_wait(&capture->child, -1, out_status);
+	capture->running = false;
+	return CC_OK;
+}
+
+enum cc_code cc_proc_capture(char *const *argv, char *const *envp, const char *cwd, int timeout_ms, struct cc_buf *out,
+			     int *out_status, struct cc_err *err)
+{
+	struct cc_capture capture = {0};
+	enum cc_code code = cc_capture_start(argv, envp, cwd, &capture, err);
+
+	return code == CC_OK ? cc_capture_finish(&capture, timeout_ms, out, out_status, err) : code;
 }
 
 static bool is_program(const char *path)
