@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "session/eventlog.h"
 
+#include "os/clock.h"
 #include "os/fd.h"
 
 #include <ctype.h>
@@ -72,7 +73,9 @@ enum cc_code cc_eventlog_default(const char *state_home, const char *session, st
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return cc_fail(err, CC_ESYS, errno, "cannot make %s", path);
-	remove_oldest(dir);
+	/* a few more than kept do no harm: looking at all of them at every start would cost more */
+	if (cc_clock_wall_ms() % 16 == 0)
+		remove_oldest(dir);
 	*out_log = (struct cc_eventlog){.fd = fd};
 	return CC_OK;
 }

@@ -129,6 +129,24 @@ static enum cc_code say_binds(const struct cc_prepare_ask *ask, struct cc_prepar
 	return code;
 }
 
+/* Inside a bind, in either spelling, or above one. */
+static bool touches_bind(const struct cc_spec *spec, const char *path)
+{
+	char resolved[PATH_MAX];
+	const char *spellings[] = {path, realpath(path, resolved) ? resolved : path};
+
+	for (size_t i = 0; i < spec->bind_count; i++)
+		for (size_t k = 0; k < CC_COUNT(spellings); k++)
+			if (below(spellings[k], spec->binds[i].host_path) ||
+			    below(spec->binds[i].host_path, spellings[k]))
+				return true;
+	for (size_t i = 0; i < spec->runner_state_dirs.count; i++)
+		for (size_t k = 0; k < CC_COUNT(spellings); k++)
+			if (below(spellings[k], spec->runner_state_dirs.items[i]))
+				return true;
+	return false;
+}
+
 static const char *git_dir(const struct cc_prepared *prepared)
 {
 	return prepared->git.found ? prepared->git.top : prepared->ask.spec->binds[0].host_path;
@@ -184,6 +202,19 @@ static enum cc_code fill_gitconfig(struct cc_prepared *prepared, const struct cc
 	return code;
 }
 
+static void keep_bound(const struct cc_prepared *prepared, struct cc_strv *paths)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < paths->count; i++) {
+		if (touches_bind(prepared->ask.spec, paths->items[i]))
+			paths->items[kept++] = paths->items[i];
+		else
+			free(paths->items[i]);
+	}
+	paths->count = kept;
+}
+
 enum cc_code cc_prepare_finish(void *context, struct cc_err *err)
 {
 	struct cc_prepared *prepared = context;
@@ -200,7 +231,14 @@ enum cc_code cc_prepare_finish(void *context, struct cc_err *err)
 	cc_git_settings_done(&settings);
 	if (code == CC_OK && prepared->git.found && cc_strv_has(&prepared->ask.spec->policy.presets, "tracked"))
 		code = cc_git_tracked_names(dir, prepared->ask.env, &facts.tracked, err);
-	return code == CC_OK ? compile(prepared, &facts, err) : code;
+	/* Most of what git names lies outside of every bind, where nothing can be written: then the rules stand as they
+	 * are. */
+	keep_bound(prepared, &facts.git_paths);
+	if (code == CC_OK && (facts.git_paths.count || facts.tracked.count))
+		return compile(prepared, &facts, err);
+	cc_strv_done(&facts.git_paths);
+	cc_strv_done(&facts.tracked);
+	return code;
 }
 
 static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -67,7 +68,7 @@ static enum cc_code write_args(const struct cc_linux_plan *plan, const struct fi
 		const char *item = plan->bwrap.items[i];
 		unsigned long index;
 
-		if (sscanf(item, "@file:%lu", &index) == 1 && index < files->count)
+		if (strncmp(item, "@file:", 6) == 0 && (index = strtoul(item + 6, NULL, 10)) < files->count)
 			cc_buf_addf(&text, "%d", files->fds[index]);
 		else
 			cc_buf_adds(&text, item);
