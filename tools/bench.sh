@@ -1,0 +1,4 @@
+#!/bin/sh
+# Ratios, interleaved; exits 1 on a missed bar. usage: bench.sh [ROW...]
+cd "$(dirname "$0")/.." || exit 1
+exec python3 bench/bench.py build "$@"
