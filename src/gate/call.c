@@ -185,6 +185,17 @@ static int natural(enum cc_verb verb, const struct cc_loc *loc)
 	return naturals[verb].needs || result != -ENOENT ? result : 0;
 }
 
+/* An open that may create is a write to what is there already, and its event says so. */
+static enum cc_verb refused_open(const struct cc_call *call, const struct cc_loc *loc, enum cc_object object)
+{
+	struct cc_ask ask = {.verb = CC_VERB_WRITE, .path = {loc->path, loc->len}, .object = object};
+	struct cc_statx st;
+	bool writes = cc_k_statx(loc->parent, loc->name, &st) == 0 &&
+		      (!loc->mount || cc_decide(call->gate->rules, &ask).verdict == CC_DENY);
+
+	return writes ? CC_VERB_WRITE : CC_VERB_CREATE;
+}
+
 int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
 		  const struct cc_loc *from, enum cc_judge *out_judge)
 {
@@ -204,6 +215,8 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 		result = natural(verb, loc);
 		if (result < 0)
 			return result;
+		if (verb == CC_VERB_CREATE)
+			wish.verb = refused_open(call, loc, object);
 	}
 	return cc_permit(call, &wish, out_judge);
 }

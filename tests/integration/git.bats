@@ -265,7 +265,7 @@ with_printed_flags() {
 		echo "[core]" >.git/config.worktree'
 	for name in hooks/pre-commit hooks/post-checkout hooks/post-commit hooks/pre-push hooks2 info/attributes \
 		objects/info/alternates objects/info/http-alternates info/grafts refs/replace remotes/o commondir config.worktree; do
-		[ ! -e .git/$name ] || [ -d .git/$name ] && [ -z "$(ls -A .git/$name 2>/dev/null)" ]
+		[ ! -e .git/$name ] || [ -z "$(ls -A .git/$name)" ]
 		[ ! -L .git/$name ]
 	done
 	[ -d .git/hooks ]
@@ -515,4 +515,30 @@ bare_kit='
 	run box -- sh -c 'cat ~/.gitconfig'
 	[[ $output == *tester@example.test* ]]
 	[[ $output != *gpg* ]]
+}
+
+@test "a configuration that is made directly stays empty and cannot be written (libgit2, cargo new)" {
+	cat >lib.py <<-'PY'
+		import os
+		os.makedirs("n/.git/refs"); os.mkdir("n/.git/objects")
+		def place(name, text):
+		    with open("n/.git/" + name + ".lock", "x") as f: f.write(text)
+		    os.rename("n/.git/" + name + ".lock", "n/.git/" + name)
+		place("HEAD", "ref: refs/heads/main\n")
+		fd = os.open("n/.git/config", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+		try:
+		    os.write(fd, b"[core]\n\tfsmonitor = ./x\n"); print("escaped")
+		except OSError as e: print(e.errno)
+		try: os.open("n/.git/config", os.O_WRONLY); print("escaped")
+		except PermissionError: print("denied")
+		print(os.path.getsize("n/.git/config"))
+		place("config", "[core]\n\tbare = false\n")
+		try: place("config", "[core]\n\tbare = false\n\tpager = ./x\n"); print("escaped")
+		except PermissionError: print("denied")
+	PY
+	run box -- /usr/bin/python3 lib.py
+	[ "$status" -eq 0 ]
+	[ "$(echo "$output" | grep -v ^ccbox | tr '\n' ' ')" = "9 denied 0 denied " ]
+	[ "$(git -C n config core.bare)" = false ]
+	host_git n
 }
