@@ -228,6 +228,38 @@ static void background(void)
 	harness_result(true, "fifty execs");
 }
 
+/* The owner reads nothing for a while: the gate goes on, and nothing that was denied is lost from the counts. */
+static void slow_owner(void)
+{
+	static const char script[] =
+		"i=0; while [ $i -lt 3000 ]; do true > x.pem; i=$((i+1)); done 2>/dev/null; true > last.key; "
+		"echo done >&2";
+	unsigned pem = 0, key = 0, exits_seen = 0;
+	struct cc_err err;
+
+	ask(50, harness.tree, false, SH(script));
+	harness_result(reads(out_pipe, "done"), "three thousand denials while nobody listens");
+	for (int i = 0; i < 20000 && (pem < 3000 || !key || !exits_seen); i++) {
+		const char *rule;
+
+		cc_peer_msg_close(&msg);
+		cc_json_doc_free(doc);
+		doc = NULL;
+		if (cc_peer_recv_wait(harness.control, WAIT_MS, &msg, &err) != CC_OK || msg.len == 0 ||
+		    cc_json_parse("m", (struct cc_view){msg.text, msg.len}, 0, &doc, &err) != CC_OK)
+			break;
+		m = cc_json_root(doc);
+		exits_seen += strcmp(cc_json_str(m, "m", ""), "exit") == 0;
+		if (strcmp(cc_json_str(m, "m", ""), "violation") != 0)
+			continue;
+		rule = cc_json_str(m, "rule", "");
+		pem += strstr(rule, "pem") ? (unsigned)cc_json_int(m, "count", 0) : 0;
+		key += strstr(rule, "key") ? (unsigned)cc_json_int(m, "count", 0) : 0;
+	}
+	printf("# counted %u and %u\n", pem, key);
+	harness_result(pem == 3000 && key == 1, "each is counted, and the first of a rule is there");
+}
+
 static void owner_goes(void)
 {
 	char path[PATH_MAX];
@@ -269,6 +301,7 @@ int main(int argc, char **argv)
 	signals();
 	files();
 	background();
+	slow_owner();
 	owner_goes();
 	printf("1..%u\n", harness.tests);
 	harness_clean();
