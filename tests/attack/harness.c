@@ -254,6 +254,12 @@ static void build_argv(int control)
 	args((const char *const[]){"--size", "268435456", "--tmpfs", "/tmp", "--size", "268435456", "--tmpfs",
 				   "/home/agent", "--bind", harness.tree, harness.tree, "--ro-bind", harness.read_only,
 				   harness.read_only, "--ro-bind", harness.init, "/run/ccbox/cc-init", NULL});
+	if (harness.pin) {
+		char *path;
+
+		if (asprintf(&path, "%s/%s", harness.tree, harness.pin) > 0)
+			args((const char *const[]){"--ro-bind", path, path, NULL});
+	}
 	attack = harness.program[0];
 	if (strchr(attack, '/'))
 		attack = realpath(attack, NULL);
