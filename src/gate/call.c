@@ -303,7 +303,9 @@ void cc_answer(struct cc_gate *gate, uint64_t id, int result)
 		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	else if (result < 0)
 		answer.error = result;
-	else
+	else if (result < CC_CALL_CONTINUE)
 		answer.val = result;
+	else
+		answer.error = -EACCES; /* nothing else is an answer */
 	ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }

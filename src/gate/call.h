@@ -150,13 +150,12 @@ void cc_answer(struct cc_gate *gate, uint64_t id, int result);
 
 typedef int cc_handler(struct cc_call *call, const uint64_t *arg);
 /* clang-format off */
-#define CC_HANDLERS(X)                                                                          \
-	X(open) X(openat) X(openat2) X(creat) X(mkdir) X(mkdirat) X(mknod) X(mknodat) X(rename) \
-	X(renameat) X(renameat2) X(link) X(linkat) X(symlink) X(symlinkat) X(unlink)            \
-	X(unlinkat) X(rmdir) X(truncate) X(chmod) X(fchmod) X(fchmodat) X(fchmodat2) X(chown)   \
-	X(lchown) X(fchown) X(fchownat) X(utime) X(utimes) X(futimesat) X(utimensat)            \
-	X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr) X(lremovexattr) X(fremovexattr)    \
-	X(setxattrat) X(removexattrat) X(bind) X(connect) X(pidfd_send_signal)
+#define CC_HANDLERS(X) \
+	X(open) X(openat) X(openat2) X(creat) X(mkdir) X(mkdirat) X(mknod) X(mknodat) X(rename) X(renameat) \
+	X(renameat2) X(link) X(linkat) X(symlink) X(symlinkat) X(unlink) X(unlinkat) X(rmdir) X(truncate) \
+	X(chmod) X(fchmod) X(fchmodat) X(fchmodat2) X(chown) X(lchown) X(fchown) X(fchownat) X(utime) X(utimes) \
+	X(futimesat) X(utimensat) X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr) X(lremovexattr) \
+	X(fremovexattr) X(setxattrat) X(removexattrat) X(bind) X(connect) X(pidfd_send_signal)
 /* clang-format on */
 #define CC_HANDLER_DECLARE(call_name) cc_handler cc_do_##call_name;
 CC_HANDLERS(CC_HANDLER_DECLARE)

@@ -2,6 +2,7 @@
 #include "gate/gate.h"
 
 #include "gate/call.h"
+#include "gate/sock.h"
 #include "gate/wait.h"
 #include "os/fd.h"
 #include "plan/syscalls.h"
@@ -134,6 +135,7 @@ static int run(struct cc_call *call)
 	if (result == CC_CALL_EXCLUSIVE) {
 		/* Decided afresh from a fresh copy: nothing of the first try is used. */
 		call->exclusive = true;
+		call->spelled = "";
 		pthread_rwlock_wrlock(&call->gate->names);
 		result = handler(call, arg);
 		pthread_rwlock_unlock(&call->gate->names);
@@ -248,6 +250,8 @@ enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report
 	code = bind_handlers(err);
 	if (code == CC_OK)
 		code = look_up_mounts(gate, err);
+	if (code == CC_OK)
+		cc_sock_grant(gate);
 	if (code == CC_OK)
 		code = make_threads(gate, threads, err);
 	if (code == CC_OK)

@@ -67,7 +67,7 @@ int cc_k_fdpath(int fd, char *out, size_t cap)
 	return (int)len;
 }
 
-static pid_t leader_of(pid_t tid)
+pid_t cc_k_leader(pid_t tid)
 {
 	char path[48], text[512], *at;
 	CC_AUTO_FD fd = -1;
@@ -93,7 +93,7 @@ int cc_k_pidfd(pid_t tid)
 	if (fd >= 0)
 		return fd;
 	/* Before 6.9 only thread group leaders have one. */
-	leader = leader_of(tid);
+	leader = cc_k_leader(tid);
 	return leader > 0 ? done(syscall(NR_PIDFD_OPEN, leader, 0)) : -ESRCH;
 }
 

@@ -45,6 +45,8 @@ int cc_k_openat2(int dir, const char *path, uint64_t flags, uint64_t mode, uint6
 int cc_k_statx(int fd, const char *name, struct cc_statx *out);
 /* The kernel's own spelling of what fd refers to; its length. */
 int cc_k_fdpath(int fd, char *out, size_t cap);
+/* The process that thread tid belongs to; -1 when it is gone. */
+pid_t cc_k_leader(pid_t tid);
 /* A pidfd of the process that thread tid belongs to. */
 int cc_k_pidfd(pid_t tid);
 int cc_k_pidfd_getfd(int pidfd, int fd);

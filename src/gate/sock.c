@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "gate/judge.h"
 #include "gate/resolve.h"
+#include "gate/sock.h"
 
 #include "os/fd.h"
 
@@ -76,9 +77,9 @@ static int duplicate(const struct cc_call *call, int fd, int *out_fd)
 	return 0;
 }
 
-static void remember(struct cc_gate *gate, const struct cc_loc *loc)
+/* Takes made.fd. */
+static void pin(struct cc_gate *gate, struct cc_gate_socket made)
 {
-	struct cc_gate_socket made = {.fd = cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0)};
 	struct cc_statx st;
 	size_t kept = 0;
 
@@ -106,7 +107,19 @@ static void remember(struct cc_gate *gate, const struct cc_loc *loc)
 	pthread_mutex_unlock(&gate->socket_lock);
 }
 
-static bool made_here(struct cc_gate *gate, const struct cc_obj *obj)
+static void remember(struct cc_gate *gate, const struct cc_loc *loc)
+{
+	pin(gate, (struct cc_gate_socket){.fd = cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0)});
+}
+
+void cc_sock_grant(struct cc_gate *gate)
+{
+	for (size_t i = 0; i < gate->rules->sockets.count; i++)
+		pin(gate, (struct cc_gate_socket){.fd = open(gate->rules->sockets.items[i], O_PATH | O_CLOEXEC)});
+}
+
+/* Bound in this session, granted, or granted by a name that nobody inside can move. */
+static bool known(struct cc_gate *gate, const struct cc_obj *obj)
 {
 	bool found = false;
 
@@ -115,7 +128,7 @@ static bool made_here(struct cc_gate *gate, const struct cc_obj *obj)
 		found = gate->sockets[i].ino == obj->st.ino && gate->sockets[i].dev_major == obj->st.dev_major &&
 			gate->sockets[i].dev_minor == obj->st.dev_minor;
 	pthread_mutex_unlock(&gate->socket_lock);
-	return found;
+	return found || (!obj->mount && cc_strv_has(&gate->rules->sockets, obj->path));
 }
 
 /* Does the spelling the program gave lead to the pinned directory for this thread too? The name space is held
@@ -271,8 +284,8 @@ static int permit_connect(struct cc_call *call, const char *path, struct connect
 		return -ECONNREFUSED;
 	ask.path = (struct cc_view){obj.path, obj.len};
 	decision = cc_decide(call->gate->rules, &ask);
-	if (!(obj.mount && obj.mount->mode == CC_MOUNT_PRIVATE) && !made_here(call->gate, &obj) &&
-	    !cc_strv_has(&call->gate->rules->sockets, obj.path) && !(call->gate->off & CC_OFF_MOUNTS)) {
+	if (!(obj.mount && obj.mount->mode == CC_MOUNT_PRIVATE) && !known(call->gate, &obj) &&
+	    !(call->gate->off & CC_OFF_MOUNTS)) {
 		cc_refuse(call, CC_VERB_CONNECT, ask.path, "socket:host", "connect");
 		return -ECONNREFUSED;
 	}

@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SETUP_MAX = 32 << 20 };
+enum { SETUP_MAX = 32 << 20, FILES_MAX = 8192 };
 
 enum cc_code cc_tell_owner(int control, const char *text, size_t len, const int *fds, size_t fd_count,
 			   struct cc_err *err)
@@ -245,9 +245,16 @@ static enum cc_code step_root(struct cc_init *init, struct cc_err *err)
 static enum cc_code step_self(struct cc_init *init, struct cc_err *err)
 {
 	/* 0 would not stop a core_pattern that is a pipe; 1 does (attacks 18). */
-	struct rlimit core = {1, 1};
+	struct rlimit core = {1, 1}, files;
 
-	(void)init;
+	/* Pinned sockets, waiting calls and kept status files add up; what is open is bounded by tables of our own. */
+	if (getrlimit(RLIMIT_NOFILE, &init->files) == 0) {
+		files = init->files;
+		files.rlim_cur =
+			files.rlim_max == RLIM_INFINITY || files.rlim_max > FILES_MAX ? FILES_MAX : files.rlim_max;
+		if (files.rlim_cur > init->files.rlim_cur)
+			setrlimit(RLIMIT_NOFILE, &files);
+	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    setrlimit(RLIMIT_CORE, &core) < 0 || chdir("/") < 0)
 		return cc_fail(err, CC_ESYS, errno, "cannot harden PID 1");

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 enum { CC_INIT_LISTEN_MAX = 8 };
@@ -27,6 +28,7 @@ struct cc_init {
 	int zygote;   /* socket */
 	pid_t zygote_pid;
 	int landlock_abi;
+	struct rlimit files; /* as PID 1 was started: the programs get it back */
 };
 
 /* Runs every step up to the message `ready`. On failure the owner was told which one. */

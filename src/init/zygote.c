@@ -49,13 +49,14 @@ static _Noreturn void give_up(int sock, const struct cc_err *err)
 	_exit(CC_ZYGOTE_LOST);
 }
 
-static enum cc_code give_up_power(struct cc_err *err)
+static enum cc_code give_up_power(const struct rlimit *files, struct cc_err *err)
 {
 	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
 
-	if (syscall(SYS_capset, &head, none) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+	if (setrlimit(RLIMIT_NOFILE, files) < 0 || syscall(SYS_capset, &head, none) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return cc_fail(err, CC_ESYS, errno, "zygote");
 	if (setsid() < 0)
 		return cc_fail(err, CC_ESYS, errno, "setsid");
@@ -134,7 +135,7 @@ static enum cc_code enter(struct cc_init *init, int sock, struct cc_err *err)
 					 .reserved_last = (uint32_t)getpid()};
 	struct word word = {.kind = WORD_LISTENER};
 	int abi = cc_k_landlock_abi(), listener = -1, result;
-	enum cc_code code = give_up_power(err);
+	enum cc_code code = give_up_power(&init->files, err);
 
 	if (code != CC_OK)
 		return code;

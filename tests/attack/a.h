@@ -79,6 +79,15 @@ static inline const char *in_tree(const char *name)
 	return path[at];
 }
 
+/* Four bytes at once, seen by everybody: a plain copy could be kept back by the compiler. */
+static inline void put4(char *to, const char *from)
+{
+	unsigned word;
+
+	memcpy(&word, from, sizeof(word));
+	__atomic_store_n((unsigned *)(void *)to, word, __ATOMIC_SEQ_CST);
+}
+
 struct a_how {
 	unsigned long long flags, mode, resolve;
 };

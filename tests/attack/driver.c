@@ -2,8 +2,8 @@
  * and adds what only the host can see: no denied name came into being, nothing outside the tree changed, no host
  * socket was reached, and each expected violation was reported.
  *
- *   attack-driver --init CC-INIT [--off WHAT]... [--fail STEP] [--read-deny NAME] [--host PROGRAM] [--pty] PROGRAM
- * [ARG]...
+ *   attack-driver --init CC-INIT [--off WHAT]... [--fail STEP] [--read-deny NAME] [--grant SOCKET] [--host PROGRAM]
+ * [--pty] PROGRAM [ARG]...
  *
  * PROGRAM runs in the tree with a directory of the host, outside of it, as descriptor 0: what an owner must never do,
  * so that the gate's own rule is tested (attacks 2). */
@@ -250,8 +250,10 @@ static void look_from_outside(void)
 	harness_result(file_is(harness.outside, "victim", "untouched\n"), "host: a file outside is as it was");
 	snprintf(path, sizeof(path), "%s/made", harness.outside);
 	harness_result(access(path, F_OK) < 0, "host: nothing was made outside");
-	harness_result(accept(harness.listener, NULL, NULL) < 0 && recv(harness.datagram, &byte, 1, 0) < 0,
-		       "host: no socket was reached");
+	harness_result((harness.grant ? accept(harness.listener, NULL, NULL) >= 0
+				      : accept(harness.listener, NULL, NULL) < 0) &&
+			       recv(harness.datagram, &byte, 1, 0) < 0,
+		       harness.grant ? "host: the granted socket was reached" : "host: no socket was reached");
 	for (size_t i = 0; i < harness.expect_count; i++) {
 		char *label;
 
@@ -275,6 +277,8 @@ static void options(int argc, char **argv)
 			harness.off[harness.off_count++] = argv[++i];
 		else if (strcmp(argv[i], "--fail") == 0)
 			harness.fail = argv[++i];
+		else if (strcmp(argv[i], "--grant") == 0)
+			harness.grant = argv[++i];
 		else if (strcmp(argv[i], "--host") == 0)
 			harness.host = realpath(argv[++i], NULL);
 		else if (strcmp(argv[i], "--read-deny") == 0)

@@ -131,13 +131,17 @@ static void setup_document(struct cc_buf *out)
 	struct cc_spec spec;
 	struct cc_err err = {0};
 	struct cc_jsonw w;
+	char denied[PATH_MAX], granted[PATH_MAX];
 
 	cc_spec_init(&spec);
+	snprintf(denied, sizeof(denied), "%s/%s", harness.tree, harness.read_deny ? harness.read_deny : "");
+	snprintf(granted, sizeof(granted), "%s/%s", harness.tree, harness.grant ? harness.grant : "");
 	spec.session_id = strdup("attack");
 	spec.workspace_id = strdup("attack");
 	if (cc_spec_add_bind(&spec, harness.tree, false, &err) != CC_OK ||
 	    cc_spec_add_bind(&spec, harness.read_only, true, &err) != CC_OK ||
-	    (harness.read_deny && cc_strv_push(&spec.policy.deny_read, harness.read_deny, &err) != CC_OK) ||
+	    (harness.read_deny && cc_strv_push(&spec.policy.deny_read, denied, &err) != CC_OK) ||
+	    (harness.grant && cc_strv_push(&spec.policy.allow_sockets, granted, &err) != CC_OK) ||
 	    cc_rules_compile(&spec, &facts, &rules, &err) != CC_OK) {
 		printf("# %s\n", err.what);
 		harness_bail("rules");
@@ -252,6 +256,12 @@ static void build_argv(int control)
 	args((const char *const[]){"--size", "268435456", "--tmpfs", "/tmp", "--size", "268435456", "--tmpfs",
 				   "/home/agent", "--bind", harness.tree, harness.tree, "--ro-bind", harness.read_only,
 				   harness.read_only, "--ro-bind", harness.init, "/run/ccbox/cc-init", NULL});
+	if (harness.pin) {
+		char *path;
+
+		if (asprintf(&path, "%s/%s", harness.tree, harness.pin) > 0)
+			args((const char *const[]){"--ro-bind", path, path, NULL});
+	}
 	attack = harness.program[0];
 	if (strchr(attack, '/'))
 		attack = realpath(attack, NULL);

@@ -12,7 +12,8 @@
 enum { EXPECT_MAX = 64 };
 
 struct harness {
-	const char *init, *fail, *read_deny, *host;
+	const char *init, *fail, *read_deny, *grant, *host;
+	const char *pin; /* a file of the tree that is bound read-only over itself */
 	const char *off[8];
 	size_t off_count;
 	bool pty;

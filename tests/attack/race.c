@@ -18,7 +18,7 @@ static void *flip_memory(void *context)
 {
 	(void)context;
 	for (unsigned turn = 0; !stop; turn++) {
-		memcpy(path + 4, turn % 2 ? ".txt" : ".pem", 4);
+		put4(path + 4, turn % 2 ? ".txt" : ".pem");
 		for (volatile int wait = 0; wait < 500; wait++)
 			;
 	}

@@ -228,31 +228,141 @@ static void background(void)
 	harness_result(true, "fifty execs");
 }
 
-static void owner_goes(void)
+/* The owner reads nothing for a while: the gate goes on, and nothing that was denied is lost from the counts. */
+static void slow_owner(void)
+{
+	static const char script[] =
+		"i=0; while [ $i -lt 3000 ]; do true > x.pem; i=$((i+1)); done 2>/dev/null; true > last.key; "
+		"echo done >&2";
+	unsigned pem = 0, key = 0, exits_seen = 0;
+	struct cc_err err;
+
+	ask(50, harness.tree, false, SH(script));
+	harness_result(reads(out_pipe, "done"), "three thousand denials while nobody listens");
+	for (int i = 0; i < 20000 && (pem < 3000 || !key || !exits_seen); i++) {
+		const char *rule;
+
+		cc_peer_msg_close(&msg);
+		cc_json_doc_free(doc);
+		doc = NULL;
+		if (cc_peer_recv_wait(harness.control, WAIT_MS, &msg, &err) != CC_OK || msg.len == 0 ||
+		    cc_json_parse("m", (struct cc_view){msg.text, msg.len}, 0, &doc, &err) != CC_OK)
+			break;
+		m = cc_json_root(doc);
+		exits_seen += strcmp(cc_json_str(m, "m", ""), "exit") == 0;
+		if (strcmp(cc_json_str(m, "m", ""), "violation") != 0)
+			continue;
+		rule = cc_json_str(m, "rule", "");
+		pem += strstr(rule, "pem") ? (unsigned)cc_json_int(m, "count", 0) : 0;
+		key += strstr(rule, "key") ? (unsigned)cc_json_int(m, "count", 0) : 0;
+	}
+	printf("# counted %u and %u\n", pem, key);
+	harness_result(pem == 3000 && key == 1, "each is counted, and the first of a rule is there");
+}
+
+/* A writer that ignores what it can; its output file's size says whether it still runs. */
+static void beat(int id)
+{
+	ask(id, harness.tree, false, SH("echo up; trap '' TERM HUP; while :; do echo x >> beat; done"));
+	harness_result(comes("started") && reads(out_pipe, "up"), "one that ignores signals");
+}
+
+static bool still(void)
 {
 	char path[PATH_MAX];
 	struct stat st;
 	off_t size;
-	int status;
 
-	ask(60, harness.tree, false, SH("echo up; trap '' TERM HUP; while :; do echo x >> beat; done"));
-	harness_result(comes("started") && reads(out_pipe, "up"), "one that ignores signals");
-	cc_fd_close(&harness.control);
-	harness_result(waitpid(harness.bwrap, &status, 0) == harness.bwrap && WIFEXITED(status) &&
-			       WEXITSTATUS(status) == 0,
-		       "the owner goes, the sandbox ends");
 	snprintf(path, sizeof(path), "%s/beat", harness.tree);
 	size = stat(path, &st) == 0 ? st.st_size : 0;
 	usleep(100000);
-	harness_result(stat(path, &st) < 0 || st.st_size == size, "and everything in it");
+	return stat(path, &st) < 0 || st.st_size == size;
 }
+
+static void ends_with(void)
+{
+	int status;
+
+	harness_result(waitpid(harness.bwrap, &status, 0) == harness.bwrap, "the sandbox ends");
+	harness_result(still(), "and everything in it");
+}
+
+static void owner_goes(void)
+{
+	beat(60);
+	cc_fd_close(&harness.control);
+	ends_with();
+}
+
+/* PID 1 is killed from outside: the kernel ends the rest (spec/names 2.3, SYS-12). */
+static void init_dies(void)
+{
+	char path[64], text[64] = "";
+	int fd;
+
+	beat(70);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", harness.bwrap, harness.bwrap);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	harness_result(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 &&
+			       kill((pid_t)strtol(text, NULL, 10), SIGKILL) == 0,
+		       "PID 1 killed");
+	close(fd);
+	ends_with();
+}
+
+/* The host replaces a file that carries a bind: the bind goes, and so does the rule (attacks 6). */
+static void mount_goes(void)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	struct cc_err err;
+	bool told = false;
+	FILE *file;
+
+	beat(80);
+	snprintf(from, sizeof(from), "%s/new", harness.base);
+	snprintf(to, sizeof(to), "%s/%s", harness.tree, harness.pin);
+	file = fopen(from, "w");
+	harness_result(file && fclose(file) == 0 && rename(from, to) == 0, "the host replaces a bound file");
+	for (int i = 0; i < 100 && !told; i++) {
+		cc_peer_msg_close(&msg);
+		if (cc_peer_recv_wait(harness.control, WAIT_MS, &msg, &err) != CC_OK || msg.len == 0)
+			break;
+		told = strstr(msg.text, "mount:lost") && strstr(msg.text, harness.pin);
+	}
+	harness_result(told, "the owner is told");
+	harness_result(still(), "and everything is frozen");
+	harness_send("{\"m\":\"thaw\"}", NULL, 0);
+	harness_result(comes("thawed") && still(), "for good");
+	owner_goes();
+}
+
+static void all(void)
+{
+	plain();
+	terminal();
+	signals();
+	files();
+	background();
+	slow_owner();
+	owner_goes();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+	const char *pin;
+} modes[] = {{"all", all, NULL}, {"init-dies", init_dies, NULL}, {"mount-goes", mount_goes, "kept.txt"}};
 
 int main(int argc, char **argv)
 {
 	char *none[] = {(char *)(size_t) "true", NULL};
+	size_t mode = 0;
 
-	if (argc != 2)
+	if (argc != 3)
 		return 2;
+	while (mode + 1 < CC_COUNT(modes) && strcmp(modes[mode].name, argv[2]) != 0)
+		mode++;
+	harness.pin = modes[mode].pin;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
@@ -264,12 +374,7 @@ int main(int argc, char **argv)
 	harness_result(comes("listeners") && msg.fd_count == 2, "listeners");
 	harness_send("{\"m\":\"go\"}", NULL, 0);
 	harness_result(comes("ready"), "ready");
-	plain();
-	terminal();
-	signals();
-	files();
-	background();
-	owner_goes();
+	modes[mode].run();
 	printf("1..%u\n", harness.tests);
 	harness_clean();
 	return harness.failed != 0;
