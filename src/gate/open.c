@@ -2,7 +2,7 @@
  * reads. The descriptor goes into the target by ADDFD, so what was judged is what it gets. */
 #define _GNU_SOURCE
 #include "gate/judge.h"
-#include "gate/resolve.h"
+#include "gate/open.h"
 
 #include "os/fd.h"
 
@@ -14,20 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum {
-	LINKS_MAX = 40,
-	ACCESS = 3, /* musl's O_ACCMODE holds O_PATH too */
-	BARE_TMPFILE = 020000000,
-	/* What open(2) knows; it ignores the rest, openat2 refuses it. */
-	KNOWN = 03 | 0100 | 0200 | 0400 | 01000 | 02000 | 04000 | 010000 | 020000 | 040000 | 0100000 | 0200000 |
-		0400000 | 01000000 | 02000000 | 04000000 | BARE_TMPFILE,
-	CLEARABLE = O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME,
-};
-
-struct want {
-	uint64_t flags, mode, resolve;
-};
 
 static bool writes(const struct want *want)
 {
@@ -49,160 +35,14 @@ static int permit_open(struct cc_call *call, const struct want *want, const stru
 	return result;
 }
 
-/* Gives the target its descriptor, without the O_NONBLOCK that kept this thread from waiting. */
-static int hand_over(struct cc_call *call, const struct want *want, int fd)
-{
-	if (!(want->flags & O_NONBLOCK))
-		fcntl(fd, F_SETFL, (int)(want->flags & (CLEARABLE & ~O_NONBLOCK)));
-	return cc_send_fd(call->gate, call->notif->id, fd, want->flags & O_CLOEXEC);
-}
-
-/* A FIFO whose other end is not there yet: tried again by the waiter. */
-struct fifo {
-	uint64_t id;
-	int fd;  /* O_PATH, pinned */
-	int end; /* a reading end, held until there is something to read: then a writer has come */
-	int flags;
-};
-
-static int fifo_step(struct cc_gate *gate, void *state)
-{
-	struct fifo *fifo = state;
-	struct pollfd ready = {.events = POLLIN};
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fifo->fd);
-	if (fifo->end < 0)
-		fifo->end = open(path, fifo->flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (fifo->end < 0)
-		return errno == ENXIO ? CC_JOB_AGAIN : -errno;
-	ready.fd = fifo->end;
-	if ((fifo->flags & ACCESS) == O_RDONLY && poll(&ready, 1, 0) == 0)
-		return CC_JOB_AGAIN;
-	fd = cc_fd_take(&fifo->end);
-	fcntl(fd, F_SETFL, fifo->flags & (CLEARABLE & ~O_NONBLOCK));
-	return cc_send_fd(gate, fifo->id, fd, fifo->flags & O_CLOEXEC);
-}
-
-static void fifo_drop(void *state)
-{
-	struct fifo *fifo = state;
-
-	cc_fd_close(&fifo->end);
-	cc_fd_close(&fifo->fd);
-	free(fifo);
-}
-
-/* Takes fd, the O_PATH descriptor of a FIFO. */
-static int wait_for_peer(struct cc_call *call, const struct want *want, int fd)
-{
-	struct fifo *fifo = calloc(1, sizeof(*fifo));
-
-	if (!fifo) {
-		close(fd);
-		return -ENOMEM;
-	}
-	fifo->id = call->notif->id;
-	fifo->flags = (int)(want->flags & KNOWN & ~(uint64_t)(O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW));
-	fifo->fd = fd;
-	fifo->end = -1;
-	return cc_wait_for(call, fifo_step, fifo_drop, fifo);
-}
-
-static int wait_at(struct cc_call *call, const struct want *want, const struct cc_loc *loc)
-{
-	CC_AUTO_FD fd = cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, CC_RESOLVE_NO_XDEV);
-	struct cc_statx st;
-
-	if (fd < 0 || cc_k_statx(fd, "", &st) < 0 || !S_ISFIFO(st.mode))
-		return -ENXIO;
-	return wait_for_peer(call, want, cc_fd_take(&fd));
-}
-
-/* Where reads are judged, what lies in procfs is opened by PID 1, which may see more than the caller: only what is
- * the caller's own, and of others what everybody may read. Never a memory or environment of PID 1 or the zygote. */
-static int permit_proc(struct cc_call *call, const struct cc_obj *obj)
-{
-	static const char *const common[] = {"", "stat", "status", "statm", "comm", "cmdline", "task", "cgroup"};
-	char *rest;
-	long pid = strncmp(obj->path, "/proc/", 6) == 0 ? strtol(obj->path + 6, &rest, 10) : 0;
-
-	if (pid <= 0)
-		return 0; /* of nobody */
-	if (pid > call->gate->last_reserved && cc_k_leader((pid_t)pid) == cc_k_leader(call->tid))
-		return 0;
-	rest += *rest == '/';
-	for (size_t i = 0; i < CC_COUNT(common); i++)
-		if (strcmp(rest, common[i]) == 0)
-			return 0;
-	return -EACCES;
-}
-
-/* /dev/tty is the terminal of whoever opens it: PID 1 has none, so the caller's is looked up. */
-static int own_terminal(const struct cc_call *call, char path[32])
-{
-	char text[512], *at;
-	long number = 0;
-	ssize_t got;
-
-	snprintf(path, 32, "/proc/%d/stat", (int)call->tid);
-	{
-		CC_AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
-
-		got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	}
-	text[got > 0 ? got : 0] = '\0';
-	at = strrchr(text, ')'); /* ") S ppid pgrp session tty_nr" */
-	for (int i = 0; at && i < 5; i++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		number = strtol(at + 1, NULL, 10);
-	if (number >> 8 < 136 || number >> 8 > 143)
-		return -ENXIO;
-	snprintf(path, 32, "/dev/pts/%ld", ((number >> 8) - 136) * 256 + (number & 0xff));
-	return 0;
-}
-
-/* What a special object is answered with: the kernel opens it in the target, and the floor judges it. Where reads
- * are judged that would be a race for a denied file, because the floor knows no reading: so it is opened here. */
-static int open_special(struct cc_call *call, const struct want *want, struct cc_obj *obj)
-{
-	char path[32];
-	int fd, result = 0;
-
-	if (!call->gate->rules->reads_judged)
-		return CC_CALL_CONTINUE;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", obj->fd);
-	if (cc_on_proc(call->gate, &obj->st))
-		result = permit_proc(call, obj);
-	else if (S_ISCHR(obj->st.mode) && obj->st.rdev_major == 5 && obj->st.rdev_minor == 0)
-		result = own_terminal(call, path);
-	if (result < 0)
-		return result;
-	if (!cc_alive(call))
-		return -ENOENT;
-	fd = open(path, (int)(want->flags & KNOWN & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_NOCTTY |
-				O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? -errno : hand_over(call, want, fd);
-}
-
-static bool is_special(const struct cc_gate *gate, const struct cc_obj *obj)
-{
-	if (obj->path[0] != '/' || strncmp(obj->path, "/memfd:", 7) == 0)
-		return true; /* pipes, sockets, memory files */
-	return cc_on_proc(gate, &obj->st) || S_ISCHR(obj->st.mode) || S_ISBLK(obj->st.mode) ||
-	       (!obj->mount && (S_ISFIFO(obj->st.mode) || S_ISSOCK(obj->st.mode)));
-}
-
 /* An existing object by its descriptor: /proc/self/fd/N and everything outside our mounts. */
 static int open_object(struct cc_call *call, const struct want *want, struct cc_obj *obj)
 {
 	char path[32];
 	int result = 0, fd;
 
-	if (is_special(call->gate, obj))
-		return open_special(call, want, obj);
+	if (cc_is_special(call->gate, obj))
+		return cc_open_special(call, want, obj);
 	if ((want->flags & O_CREAT) && (want->flags & O_EXCL))
 		return -EEXIST;
 	if (want->flags & O_DIRECTORY && !S_ISDIR(obj->st.mode))
@@ -218,11 +58,11 @@ static int open_object(struct cc_call *call, const struct want *want, struct cc_
 	if (!cc_alive(call))
 		return -ENOENT;
 	if (S_ISFIFO(obj->st.mode) && !(want->flags & O_NONBLOCK))
-		return wait_for_peer(call, want, cc_fd_take(&obj->fd));
+		return cc_open_wait_for_peer(call, want, cc_fd_take(&obj->fd));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", obj->fd);
 	fd = open(path, (int)(want->flags & KNOWN & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY |
 				O_NONBLOCK);
-	return fd < 0 ? -errno : hand_over(call, want, fd);
+	return fd < 0 ? -errno : cc_open_hand_over(call, want, fd);
 }
 
 /* libgit2 makes an empty configuration before it fills it by rename: that much is given, with a descriptor that cannot
@@ -244,7 +84,7 @@ static int open_empty_config(struct cc_call *call, const struct want *want, cons
 	cc_wear_umask(call);
 	fd = cc_k_openat2(loc->parent, loc->name, O_RDONLY | O_CREAT | O_EXCL | O_NOCTTY, want->mode & 0666,
 			  CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
-	return fd < 0 ? -ENOENT : hand_over(call, want, fd);
+	return fd < 0 ? -ENOENT : cc_open_hand_over(call, want, fd);
 }
 
 /* One try at the pinned place. CC_CALL_EXCLUSIVE is passed on; -ELOOP: the name is a link. */
@@ -267,9 +107,9 @@ static int open_here(struct cc_call *call, const struct want *want, struct cc_lo
 	fd = cc_k_openat2(loc->parent, loc->name, (want->flags & KNOWN & ~(uint64_t)O_NOFOLLOW) | O_NONBLOCK | O_NOCTTY,
 			  mode, CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
 	if (fd >= 0)
-		return hand_over(call, want, fd);
+		return cc_open_hand_over(call, want, fd);
 	if (fd == -ENXIO && !(want->flags & O_NONBLOCK))
-		return wait_at(call, want, loc);
+		return cc_open_wait_at(call, want, loc);
 	if (fd == -EXDEV) /* another mount lies on the name: none of ours */
 		return cc_refuse(call, CC_VERB_WRITE, (struct cc_view){loc->path, loc->len}, "mount:outside",
 				 "another mount");
@@ -359,7 +199,7 @@ static int open_tmpfile(struct cc_call *call, int dirfd, const char *path, const
 		return -ENOENT;
 	fd = cc_k_openat2(dir.fd, ".", (want->flags & KNOWN & ~(uint64_t)O_NOFOLLOW) | O_NONBLOCK, want->mode & 0777,
 			  CC_RESOLVE_NO_SYMLINKS);
-	return fd < 0 ? fd : hand_over(call, want, fd);
+	return fd < 0 ? fd : cc_open_hand_over(call, want, fd);
 }
 
 /* openat2 with a scope: a link in the last place would have to be followed inside it, so the kernel finds the object

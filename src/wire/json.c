@@ -305,31 +305,14 @@ static int by_key(const void *left, const void *right)
 	return order ? order : (a > b) - (a < b); /* equal keys in the order of the text */
 }
 
-static enum cc_code twin_error(const struct reader *r, const struct cc_json *twin)
-{
-	return cc_fail(r->err, CC_EINVAL, 0, "%s:%u:%u: \"%.60s\" is here twice", r->name, twin->key_line,
-		       twin->key_column, twin->key.ptr);
-}
-
-/* Small objects, which nearly all are, are compared pair by pair: no memory is taken for them. */
-static enum cc_code refuse_few_twins(struct reader *r, const struct cc_json *object)
-{
-	for (const struct cc_json *later = object->child; later; later = later->next)
-		for (const struct cc_json *m = object->child; m != later; m = m->next)
-			if (cc_view_eq(m->key, later->key))
-				return twin_error(r, later);
-	return CC_OK;
-}
-
+/* Nearly all objects are small: no memory is taken for them. */
 static enum cc_code refuse_twins(struct reader *r, const struct cc_json *object)
 {
-	const struct cc_json **keys;
+	const struct cc_json *few[FEW_KEYS];
+	const struct cc_json **keys = object->count <= FEW_KEYS ? few : malloc(object->count * sizeof(*keys));
 	const struct cc_json *twin = NULL;
 	size_t count = 0;
 
-	if (object->count <= FEW_KEYS)
-		return refuse_few_twins(r, object);
-	keys = malloc(object->count * sizeof(*keys));
 	if (!keys)
 		return cc_fail(r->err, CC_ELIMIT, 0, "%s: out of memory", r->name);
 	for (const struct cc_json *m = object->child; m; m = m->next)
@@ -338,8 +321,11 @@ static enum cc_code refuse_twins(struct reader *r, const struct cc_json *object)
 	for (size_t i = 1; i < count; i++)
 		if (cc_view_eq(keys[i - 1]->key, keys[i]->key) && (!twin || keys[i] < twin))
 			twin = keys[i];
-	free(keys);
-	return twin ? twin_error(r, twin) : CC_OK;
+	if (keys != few)
+		free(keys);
+	return !twin ? CC_OK
+		     : cc_fail(r->err, CC_EINVAL, 0, "%s:%u:%u: \"%.60s\" is here twice", r->name, twin->key_line,
+			       twin->key_column, twin->key.ptr);
 }
 
 static enum cc_code read_key(struct reader *r, struct cc_json *member)
