@@ -40,6 +40,14 @@ bool cc_state_home(char *const *env, char *out, size_t cap)
 	return home_path(env, "XDG_STATE_HOME", ".local/state", "ccbox", out, cap);
 }
 
+/* A link that leads nowhere is a file that cannot be read, not one that is absent. */
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
 /* must: the file was named by the person, so its absence is an error too. */
 static enum cc_code read_policy(const char *path, enum cc_policy_source source, bool must, struct cc_policy *policy,
 				struct cc_err *err)
@@ -51,7 +59,7 @@ static enum cc_code read_policy(const char *path, enum cc_policy_source source, 
 	code = cc_fd_read_file(path, &text, err);
 	if (code == CC_OK)
 		code = cc_policyfile_parse(path, cc_buf_view(&text), source, policy, err);
-	else if (code == CC_ENOTFOUND && !must)
+	else if (code == CC_ENOTFOUND && !must && !is_there(path))
 		code = CC_OK;
 	cc_buf_done(&text);
 	return code;
@@ -69,7 +77,7 @@ static enum cc_code read_project(const char *cwd, struct cc_policy *policy, stru
 		char *slash = strrchr(dir, '/');
 
 		snprintf(path, sizeof(path), "%s/.ccbox.jsonc", dir);
-		if (access(path, F_OK) == 0)
+		if (is_there(path))
 			return read_policy(path, CC_POLICY_PROJECT, true, policy, err);
 		snprintf(path, sizeof(path), "%s/.git", dir);
 		if (access(path, F_OK) == 0 || slash == dir)

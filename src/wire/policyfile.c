@@ -162,6 +162,17 @@ static enum cc_code refuse(const struct file *f, unsigned line, unsigned column,
 	return cc_fail(f->err, CC_EINVAL, 0, "%s:%u:%u: %.300s", f->name, line, column, what);
 }
 
+/* The key is shown as far as it is plain text: it comes out of a file. */
+static enum cc_code refuse_key(const struct file *f, const struct cc_json *member)
+{
+	size_t len = 0;
+
+	while (len < member->key.len && len < 60 && member->key.ptr[len] > ' ' && member->key.ptr[len] < 0x7f)
+		len++;
+	return cc_fail(f->err, CC_EINVAL, 0, "%s:%u:%u: unknown key \"%.*s\"", f->name, member->key_line,
+		       member->key_column, (int)len, member->key.ptr);
+}
+
 static enum cc_code refuse_value(const struct file *f, const struct cc_json *node, const char *what)
 {
 	return refuse(f, node->line, node->column, what);
@@ -292,7 +303,7 @@ static enum cc_code read_members(const struct file *f, const struct cc_json *nod
 		if (!known && !section && cc_view_is(m->key, "$schema") && m->kind == CC_JSON_STRING)
 			known = true; /* editors want it */
 		if (!known)
-			code = refuse(f, m->key_line, m->key_column, "unknown key");
+			code = refuse_key(f, m);
 	}
 	return code;
 }
