@@ -117,7 +117,7 @@ def work(name, bar, make, command, rounds=7, reset=None):
 
 def make_repo(d):
     files(d, 8000)
-    for argv in (['git', 'init', '-q', '.'], ['git', 'add', '-A'], ['git', '-c', 'user.name=b', '-c', 'user.email=b@example.test', 'commit', '-qm', 'x']):
+    for argv in (['git', 'init', '-q', '.'], ['git', 'add', '-A'], ['git', '-c', 'user.name=b', '-c', 'user.email=b@example.test', '-c', 'gc.auto=0', 'commit', '-qm', 'x'], ['git', 'gc', '-q']):
         subprocess.run(argv, cwd=d, env=ENV, check=True)
 
 

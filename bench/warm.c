@@ -115,13 +115,18 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	config.backend = prepared.backend;
-	config.launch = (struct cc_launch){.rules = &prepared.rules, .finish = cc_prepare_finish, .context = &prepared,
-					   .plan = &prepared.plan, .bwrap_path = "/usr/bin/bwrap", .proxy_path = proxy};
+	config.launch = (struct cc_launch){.rules = &prepared.rules,
+					   .finish = cc_prepare_finish,
+					   .context = &prepared,
+					   .plan = &prepared.plan,
+					   .bwrap_path = "/usr/bin/bwrap",
+					   .proxy_path = proxy};
 	if (cc_session_launch(&config, &session, &err) || cc_strv_push(&words, argv[3], &err)) {
 		fprintf(stderr, "%s\n", err.what);
 		return 2;
 	}
-	struct cc_box_exec exec = {.argv = &words, .env = &prepared.plan.env, .cwd = argv[1], .stdio = {null, null, null}};
+	struct cc_box_exec exec = {
+		.argv = &words, .env = &prepared.plan.env, .cwd = argv[1], .stdio = {null, null, null}};
 
 	a = calloc((size_t)rounds, sizeof(*a));
 	b = calloc((size_t)rounds, sizeof(*b));

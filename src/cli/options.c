@@ -156,6 +156,18 @@ static enum cc_code take_all_proxy(struct cc_ask_run *ask, const char *value, st
 	return CC_OK;
 }
 
+static enum cc_code take_allow_socket(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return cc_strv_push(&ask->spec.policy.allow_sockets, value, err);
+}
+
+static enum cc_code take_ssh_agent(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	(void)value, (void)err;
+	ask->ssh_agent = true;
+	return CC_OK;
+}
+
 static enum cc_code take_no_network(struct cc_ask_run *ask, const char *value, struct cc_err *err)
 {
 	(void)value, (void)err;
@@ -219,6 +231,9 @@ const struct cc_option cc_options[] = {
 	{"allow-host", "PATTERN", NULL, RULES, take_allow_host,
 	 "a host, *.example.com or a.*.example.com, with :PORT if wanted"},
 	{"host", "NAME=ADDR", NULL, RULES, take_host, "reach NAME at these addresses, without asking a resolver"},
+	{"allow-socket", "PATH", NULL, RULES, take_allow_socket,
+	 "let a Unix socket of the host inside a bind be connected to"},
+	{"ssh-agent", NULL, NULL, RUNS, take_ssh_agent, "lend your ssh agent: it signs, and its keys stay outside"},
 	{"no-network", NULL, NULL, RULES, take_no_network, "refuse every connection"},
 	{"all-proxy", "http|socks", "CC_ALL_PROXY", RUNS, take_all_proxy,
 	 "what ALL_PROXY names inside; http (default) works with more clients"},

@@ -23,6 +23,7 @@ struct cc_ask_run {
 	bool json;
 	bool no_network;
 	bool all_proxy_socks;
+	bool ssh_agent;
 	bool quiet;
 	char *const *command; /* after "--"; NULL-terminated */
 };

@@ -142,7 +142,8 @@ static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char 
 					     .env = env,
 					     .agent = ask->agent,
 					     .program = program,
-					     .all_proxy_socks = ask->all_proxy_socks};
+					     .all_proxy_socks = ask->all_proxy_socks,
+					     .ssh_agent = ask->ssh_agent};
 
 #ifdef CC_TWIN
 	prepare_ask.init = "cc-init-twin";

@@ -171,6 +171,8 @@ enum cc_code cc_plan_env(const struct cc_rules *rules, const struct cc_facts *fa
 		code = add_asked(plan, facts, ask->agent_set, err);
 	if (code == CC_OK)
 		code = add_asked(plan, facts, ask->agent_env, err);
+	if (code == CC_OK && ask->ssh_socket)
+		code = cc_strv_push(&plan->env, "SSH_AUTH_SOCK=" CC_SSH_SOCKET, err);
 	if (code == CC_OK)
 		code = cc_strv_pushf(&plan->env, err, "HOME=%s", facts->home);
 	if (code == CC_OK)

@@ -31,6 +31,8 @@ struct cc_facts {
 	struct cc_strv env; /* the caller's environment, NAME=VALUE */
 };
 
+/* The caller's value of a variable, or NULL. */
+const char *cc_facts_env(const struct cc_facts *facts, const char *name);
 void cc_facts_done(struct cc_facts *facts);
 
 #endif

@@ -212,11 +212,13 @@ static enum cc_code plan_git(struct cc_linux_plan *plan, const struct cc_facts *
 	return cc_linux_plan_add_file(plan, &file, err);
 }
 
-static void plan_init(struct maker *m, const struct cc_facts *facts)
+static void plan_init(struct maker *m, const struct cc_facts *facts, const char *ssh_socket)
 {
 	push3(m, "--ro-bind", facts->init_path, "/run/ccbox/cc-init");
 	if (facts->connect_path)
 		push3(m, "--ro-bind", facts->connect_path, "/run/ccbox/cc-connect");
+	if (ssh_socket)
+		push3(m, "--ro-bind", ssh_socket, CC_SSH_SOCKET);
 	push2(m, "--remount-ro", "/");
 	push2(m, "--chdir", "/");
 }
@@ -252,7 +254,7 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	for (size_t i = 0; m.code == CC_OK && i < ask->file_count; i++)
 		m.code = cc_linux_plan_add_file(&plan, &ask->files[i], err);
 	plan_files(&m, rules);
-	plan_init(&m, facts);
+	plan_init(&m, facts, ask->ssh_socket);
 	if (m.code == CC_OK)
 		m.code = cc_strv_push(&plan.command, "/run/ccbox/cc-init", err);
 	if (m.code == CC_OK)

@@ -28,6 +28,9 @@ struct cc_linux_plan {
 	size_t file_count;
 };
 
+/* Where the ssh agent is shown inside (--ssh-agent). */
+#define CC_SSH_SOCKET "/run/ccbox/ssh-agent"
+
 /* What the person asked for that is neither a rule nor a fact. */
 struct cc_linux_ask {
 	const struct cc_strv *env;        /* --env and the policy's env: NAME or NAME=VALUE */
@@ -36,6 +39,7 @@ struct cc_linux_ask {
 	const struct cc_plan_file *files; /* the agent's private copy */
 	size_t file_count;
 	bool all_proxy_socks;
+	const char *ssh_socket; /* the host's ssh agent, or NULL */
 };
 
 CC_MUST enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_facts *facts,

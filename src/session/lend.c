@@ -12,23 +12,13 @@
 
 #include "os/fd.h"
 
-static const char *env_of(const struct cc_facts *facts, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < facts->env.count; i++)
-		if (strncmp(facts->env.items[i], name, len) == 0 && facts->env.items[i][len] == '=')
-			return facts->env.items[i] + len + 1;
-	return NULL;
-}
-
 /* A path of the table on this host: below HOME, or where the person's own variable has moved its directory. */
 static void host_path(const struct cc_agent *agent, const struct cc_facts *facts, const char *relative,
 		      char out[PATH_MAX])
 {
 	for (size_t i = 0; i < CC_COUNT(agent->dirs) && agent->dirs[i].home; i++) {
 		const struct cc_agent_dir *dir = &agent->dirs[i];
-		const char *moved = dir->variable ? env_of(facts, dir->variable) : NULL;
+		const char *moved = dir->variable ? cc_facts_env(facts, dir->variable) : NULL;
 		size_t len = strlen(dir->home);
 		const char *base = strrchr(dir->home, '/');
 
@@ -141,7 +131,7 @@ static enum cc_code collect_env(struct cc_lend *lend, const struct cc_facts *fac
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(agent->set_env) && agent->set_env[i]; i++)
 		code = cc_strv_push(&lend->env_set, agent->set_env[i], err);
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(agent->keys) && agent->keys[i]; i++)
-		if (env_of(facts, agent->keys[i]))
+		if (cc_facts_env(facts, agent->keys[i]))
 			code = cc_strv_push(&lend->env_pass, agent->keys[i], err);
 	return code;
 }

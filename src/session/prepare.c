@@ -245,12 +245,28 @@ static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepar
 {
 	struct cc_linux_ask linux_ask = {.env = &ask->spec->policy.env,
 					 .all_proxy_socks = ask->all_proxy_socks,
+					 .ssh_socket = ask->ssh_agent ? cc_facts_env(&prepared->facts, "SSH_AUTH_SOCK")
+								      : NULL,
 					 .agent_env = &prepared->lend.env_pass,
 					 .agent_set = &prepared->lend.env_set,
 					 .files = prepared->lend.files,
 					 .file_count = prepared->lend.file_count};
 
 	return cc_linux_plan_make(prepared->rules, &prepared->facts, &linux_ask, &prepared->plan, err);
+}
+
+/* The agent's socket is shown under a name of ours and granted: the gate pins its inode at the start. */
+static enum cc_code grant_ssh(const struct cc_prepare_ask *ask, const struct cc_prepared *prepared, struct cc_err *err)
+{
+	const char *path = cc_facts_env(&prepared->facts, "SSH_AUTH_SOCK");
+	struct stat st;
+
+	if (!ask->ssh_agent)
+		return CC_OK;
+	if (!path || path[0] != '/' || stat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return cc_fail(err, CC_ENOTFOUND, 0,
+			       "--ssh-agent: SSH_AUTH_SOCK names no socket; is an ssh agent running?");
+	return cc_strv_push(&ask->spec->policy.allow_sockets, CC_SSH_SOCKET, err);
 }
 
 static enum cc_code name_session(const struct cc_prepare_ask *ask, struct cc_err *err)
@@ -272,6 +288,8 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 	if (code == CC_OK)
 		code = cc_facts_collect(ask->env, ask->init ? ask->init : "cc-init", &prepared.facts, err);
 
+	if (code == CC_OK)
+		code = grant_ssh(ask, &prepared, err);
 	if (code == CC_OK)
 		code = find_binds(ask, &prepared, err);
 	if (code == CC_OK)
