@@ -328,21 +328,24 @@ int cc_do_creat(struct cc_call *call, const uint64_t *arg)
 
 int cc_do_openat2(struct cc_call *call, const uint64_t *arg)
 {
+	struct {
+		uint64_t flags, mode, resolve;
+	} how;
 	struct want want;
 	int result;
 
-	if (arg[3] < sizeof(want))
+	if (arg[3] < sizeof(how))
 		return -EINVAL;
-	if (arg[3] > sizeof(want))
+	if (arg[3] > sizeof(how))
 		return -E2BIG; /* a newer caller tries again with the structure we know */
-	result = cc_target_read(call, &want, arg[2], sizeof(want));
+	result = cc_target_read(call, &how, arg[2], sizeof(how));
 	if (result < 0)
 		return result;
-	if (want.flags & O_PATH || (!writes(&want) && !call->gate->rules->reads_judged))
-		/* The floor judges a raced write. A raced read must not happen where reads are judged. */
-		return call->gate->rules->reads_judged ? -ENOSYS : CC_CALL_CONTINUE;
-	if (want.flags & ~(uint64_t)(KNOWN | 0100000) || want.resolve & ~(uint64_t)63 ||
+	want = (struct want){.flags = how.flags, .mode = how.mode, .resolve = how.resolve, .raced = true};
+	if (want.flags & ~(uint64_t)(KNOWN | O_PATH) || want.resolve & ~(uint64_t)63 ||
 	    (want.mode && !(want.flags & (O_CREAT | BARE_TMPFILE))) || want.mode & ~(uint64_t)07777)
 		return -EINVAL;
+	if (want.flags & O_PATH)
+		return -ENOSYS; /* the kernel hands no such descriptor over, and a raced call may not go on */
 	return open_it(call, (int)arg[0], arg[1], &want);
 }

@@ -19,6 +19,7 @@ enum {
 
 struct want {
 	uint64_t flags, mode, resolve;
+	bool raced; /* the flags lie in the caller's memory (openat2): never to be continued */
 };
 
 /* Gives the target its descriptor, without the O_NONBLOCK that kept this thread from waiting. */

@@ -129,6 +129,11 @@ static int own_terminal(const struct cc_call *call, char path[32])
 	return 0;
 }
 
+static bool is_write_access(const struct want *want)
+{
+	return (want->flags & ACCESS) == O_WRONLY || (want->flags & ACCESS) == O_RDWR;
+}
+
 /* What a special object is answered with: the kernel opens it in the target, and the floor judges it. Where reads
  * are judged that would be a race for a denied file, because the floor knows no reading: so it is opened here. */
 int cc_open_special(struct cc_call *call, const struct want *want, struct cc_obj *obj)
@@ -136,8 +141,9 @@ int cc_open_special(struct cc_call *call, const struct want *want, struct cc_obj
 	char path[32];
 	int fd, result = 0;
 
-	if (!call->gate->rules->reads_judged)
-		return CC_CALL_CONTINUE;
+	if (!call->gate->rules->reads_judged && !want->raced)
+		/* The floor judges a raced path, but for truncation without write access. */
+		return want->flags & O_TRUNC && !is_write_access(want) ? -EACCES : CC_CALL_CONTINUE;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", obj->fd);
 	if (cc_on_proc(call->gate, &obj->st))
 		result = permit_proc(call, obj);
