@@ -14,6 +14,7 @@
 struct answer {
 	bool allowed;
 	bool judged;
+	bool renamed; /* judged at git's own rename */
 	bool private; /* a place that only the session has: the host's file there is absent inside */
 	const char *rule;
 	const char *reason;
@@ -86,6 +87,7 @@ static enum cc_code ask_path(const struct cc_rules *rules, enum cc_verb verb, co
 	out->allowed = decision.verdict == CC_ALLOW;
 	out->private = decision.mount && decision.mount->mode == CC_MOUNT_PRIVATE;
 	out->judged = decision.verdict == CC_JUDGE;
+	out->renamed = decision.judge != CC_JUDGE_HISTORY && decision.judge != CC_JUDGE_BARE;
 	out->rule = cc_decision_id(&decision);
 	out->reason = decision.rule ? decision.rule->reason : NULL;
 	cc_decision_grant(&decision, &ask, &out->grant);
@@ -151,7 +153,7 @@ static void print_text(const char *verb, const struct answer *answer)
 		printf("  why    %s\n", answer->reason);
 	if (answer->private)
 		printf("  private to the session: what the host has there is absent inside, and nothing reaches the host\n");
-	if (answer->judged)
+	if (answer->judged && answer->renamed)
 		printf("  only by git's own rename of its .lock file, after the content was judged\n");
 	if (answer->grant.len)
 		printf("  allow  %s\n", answer->grant.data);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "gate/call.h"
 
+#include "gate/repo.h"
+
 #include "os/fd.h"
 
 #include <errno.h>
@@ -215,6 +217,8 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 		result = natural(verb, loc);
 		if (result < 0)
 			return result;
+		if (cc_repo_may_go(call->gate, verb, loc, &decision))
+			return 0;
 		if (verb == CC_VERB_CREATE)
 			wish.verb = refused_open(call, loc, object);
 	}

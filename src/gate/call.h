@@ -32,7 +32,7 @@ struct cc_gate_mount {
 	size_t len;
 };
 
-enum { CC_GATE_UMASKS = 32, CC_GATE_SOCKETS = 256 };
+enum { CC_GATE_UMASKS = 32, CC_GATE_SOCKETS = 256, CC_GATE_REPOS = 128 };
 
 /* A kept descriptor of /proc/TID/status: it names the task, not the number, so it cannot go stale unseen. */
 struct cc_gate_umask {
@@ -49,8 +49,8 @@ struct cc_worker {
 	struct cc_gate_umask umasks[CC_GATE_UMASKS];
 };
 
-/* A socket made by a bind of this session; the descriptor pins the inode, so its number cannot be used again. */
-struct cc_gate_socket {
+/* Something made in this session: a socket by bind, a git directory. The descriptor pins the inode, so its number cannot be used again. */
+struct cc_gate_pin {
 	uint64_t ino;
 	uint32_t dev_major, dev_minor;
 	int fd;
@@ -75,8 +75,11 @@ struct cc_gate {
 	unsigned parked; /* threads that reached their wait, with their tids known */
 	struct cc_waiter *waiter;
 	pthread_mutex_t socket_lock;
-	struct cc_gate_socket sockets[CC_GATE_SOCKETS];
+	struct cc_gate_pin sockets[CC_GATE_SOCKETS];
 	size_t socket_count;
+	pthread_mutex_t repo_lock;
+	struct cc_gate_pin repos[CC_GATE_REPOS]; /* git directories that this session made */
+	size_t repo_count;
 };
 
 struct cc_call {

@@ -241,6 +241,7 @@ enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report
 	pthread_rwlock_init(&gate->names, NULL);
 	pthread_mutex_init(&gate->start_lock, NULL);
 	pthread_mutex_init(&gate->socket_lock, NULL);
+	pthread_mutex_init(&gate->repo_lock, NULL);
 	pthread_cond_init(&gate->start, NULL);
 	result = cc_k_statx(AT_FDCWD, "/proc", &st);
 	if (result < 0)

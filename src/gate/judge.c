@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "gate/judge.h"
 
+#include "gate/repo.h"
 #include "gate/resolve.h"
 #include "os/fd.h"
 #include "review/config.h"
@@ -49,6 +50,11 @@ int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, 
 		return 0;
 	case CC_JUDGE_BARE:
 		return judge_bare(call, verb, loc);
+	case CC_JUDGE_HISTORY:
+		if (cc_repo_may_prune(call, loc))
+			return 0;
+		return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, "git:history",
+				 "only git itself takes objects and references of a repository away");
 	case CC_JUDGE_CONFIG:
 		return no_direct_write(call, verb, loc, "git:config");
 	case CC_JUDGE_POINTER:
@@ -157,6 +163,24 @@ int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_
 		unlinkat(from->parent, from->name, 0);
 	cc_buf_done(&text);
 	return result;
+}
+
+int cc_judge_first(struct cc_call *call, const struct cc_loc *loc, uint64_t mode)
+{
+	struct cc_ask ask = {.verb = CC_VERB_CREATE, .path = {loc->path, loc->len}, .object = CC_OBJECT_FILE};
+	struct cc_decision decision;
+	struct cc_statx st;
+
+	if (!loc->mount || loc->special || strcmp(loc->name, "config") != 0 ||
+	    cc_k_statx(loc->parent, loc->name, &st) != -ENOENT)
+		return -ENOENT;
+	decision = cc_decide(call->gate->rules, &ask);
+	if (decision.verdict != CC_DENY || decision.match != CC_MATCH_EXACT || !decision.rule ||
+	    decision.rule->effect != CC_EFFECT_JUDGE || decision.rule->judge != CC_JUDGE_CONFIG || !cc_alive(call))
+		return -ENOENT;
+	cc_wear_umask(call);
+	return cc_k_openat2(loc->parent, loc->name, O_RDONLY | O_CREAT | O_EXCL | O_NOCTTY, mode & 0666,
+			    CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
 }
 
 int cc_judge_read(struct cc_call *call, const struct cc_obj *obj)

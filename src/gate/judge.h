@@ -10,6 +10,9 @@ int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, 
 /* A file about to be renamed onto a judged name: read once, judged, and our own copy put on a fresh inode. The result
  * is that of the rename. */
 int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_loc *from, const struct cc_loc *to);
+/* libgit2 makes an empty configuration before it fills it by rename: that much is given, as a descriptor that cannot
+ * write, and only where none stands. A negative number: this is no such case. */
+int cc_judge_first(struct cc_call *call, const struct cc_loc *loc, uint64_t mode);
 /* Whether an object may be opened for reading. */
 int cc_judge_read(struct cc_call *call, const struct cc_obj *obj);
 

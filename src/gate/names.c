@@ -1,6 +1,7 @@
 /* names.c - calls that make, move, link or remove a name. Each acts on a pinned directory and one name. */
 #define _GNU_SOURCE
 #include "gate/judge.h"
+#include "gate/repo.h"
 #include "gate/resolve.h"
 
 #include "os/fd.h"
@@ -64,7 +65,10 @@ static int make_dir(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t 
 		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, NULL);
 	if (result)
 		return result;
-	return done(mkdirat(loc.parent, loc.name, mode & 01777)); /* setgid is inherited, not asked for */
+	result = done(mkdirat(loc.parent, loc.name, mode & 01777)); /* setgid is inherited, not asked for */
+	if (result == 0 && loc.mount)
+		cc_repo_made(call->gate, &loc);
+	return result;
 }
 
 int cc_do_mkdir(struct cc_call *call, const uint64_t *arg)
@@ -288,7 +292,7 @@ static int rename_places(struct cc_call *call, const struct cc_loc *from, const 
 	result = permit_rename(call, from, to, modes, flags, &judge);
 	if (result)
 		return result;
-	if (judge != CC_JUDGE_NONE && judge != CC_JUDGE_BARE) {
+	if (judge != CC_JUDGE_NONE && judge != CC_JUDGE_BARE && judge != CC_JUDGE_HISTORY) {
 		if (!call->exclusive)
 			return CC_CALL_EXCLUSIVE;
 		if (flags & NOREPLACE && cc_k_statx(to->parent, to->name, &st) == 0)

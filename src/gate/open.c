@@ -65,38 +65,16 @@ static int open_object(struct cc_call *call, const struct want *want, struct cc_
 	return fd < 0 ? -errno : cc_open_hand_over(call, want, fd);
 }
 
-/* libgit2 makes an empty configuration before it fills it by rename: that much is given, with a descriptor that cannot
- * write. Only where none stands; -ENOENT: this is not such a case. */
-static int open_empty_config(struct cc_call *call, const struct want *want, const struct cc_loc *loc)
-{
-	struct cc_ask ask = {.verb = CC_VERB_CREATE, .path = {loc->path, loc->len}, .object = CC_OBJECT_FILE};
-	struct cc_decision decision;
-	struct cc_statx st;
-	int fd;
-
-	if (!(want->flags & O_CREAT) || !loc->mount || loc->special || strcmp(loc->name, "config") != 0 ||
-	    cc_k_statx(loc->parent, loc->name, &st) != -ENOENT)
-		return -ENOENT;
-	decision = cc_decide(call->gate->rules, &ask);
-	if (decision.verdict != CC_DENY || decision.match != CC_MATCH_EXACT || !decision.rule ||
-	    decision.rule->effect != CC_EFFECT_JUDGE || decision.rule->judge != CC_JUDGE_CONFIG || !cc_alive(call))
-		return -ENOENT;
-	cc_wear_umask(call);
-	fd = cc_k_openat2(loc->parent, loc->name, O_RDONLY | O_CREAT | O_EXCL | O_NOCTTY, want->mode & 0666,
-			  CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
-	return fd < 0 ? -ENOENT : cc_open_hand_over(call, want, fd);
-}
-
 /* One try at the pinned place. CC_CALL_EXCLUSIVE is passed on; -ELOOP: the name is a link. */
 static int open_here(struct cc_call *call, const struct want *want, struct cc_loc *loc)
 {
 	bool creates = want->flags & O_CREAT;
 	/* No setuid, setgid or sticky bit on what the gate makes (attacks 14). */
 	uint64_t mode = creates ? want->mode & 0777 : 0;
-	int fd, result = open_empty_config(call, want, loc);
+	int result, fd = creates ? cc_judge_first(call, loc, mode) : -ENOENT;
 
-	if (result != -ENOENT)
-		return result;
+	if (fd >= 0)
+		return cc_open_hand_over(call, want, fd);
 	result = permit_open(call, want, loc);
 	if (result)
 		return result;

@@ -78,7 +78,7 @@ static int duplicate(const struct cc_call *call, int fd, int *out_fd)
 }
 
 /* Takes made.fd. */
-static void pin(struct cc_gate *gate, struct cc_gate_socket made)
+static void pin(struct cc_gate *gate, struct cc_gate_pin made)
 {
 	struct cc_statx st;
 	size_t kept = 0;
@@ -92,7 +92,7 @@ static void pin(struct cc_gate *gate, struct cc_gate_socket made)
 	made.dev_minor = st.dev_minor;
 	pthread_mutex_lock(&gate->socket_lock);
 	for (size_t i = 0; i < gate->socket_count; i++) {
-		struct cc_gate_socket *old = &gate->sockets[i];
+		struct cc_gate_pin *old = &gate->sockets[i];
 
 		if (cc_k_statx(old->fd, "", &st) < 0 || st.nlink == 0)
 			cc_fd_close(&old->fd); /* removed since */
@@ -109,13 +109,13 @@ static void pin(struct cc_gate *gate, struct cc_gate_socket made)
 
 static void remember(struct cc_gate *gate, const struct cc_loc *loc)
 {
-	pin(gate, (struct cc_gate_socket){.fd = cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0)});
+	pin(gate, (struct cc_gate_pin){.fd = cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0)});
 }
 
 void cc_sock_grant(struct cc_gate *gate)
 {
 	for (size_t i = 0; i < gate->rules->sockets.count; i++)
-		pin(gate, (struct cc_gate_socket){.fd = open(gate->rules->sockets.items[i], O_PATH | O_CLOEXEC)});
+		pin(gate, (struct cc_gate_pin){.fd = open(gate->rules->sockets.items[i], O_PATH | O_CLOEXEC)});
 }
 
 /* Bound in this session, granted, or granted by a name that nobody inside can move. */

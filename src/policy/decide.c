@@ -134,7 +134,7 @@ static void keep_first(uint32_t *kept, uint32_t rule)
 static bool pins(const struct cc_rule *rule)
 {
 	if (rule->effect == CC_EFFECT_JUDGE)
-		return rule->judge != CC_JUDGE_BARE;
+		return rule->judge != CC_JUDGE_BARE && rule->judge != CC_JUDGE_HISTORY;
 	return rule->effect == CC_EFFECT_DENY && (rule->verbs & MAKES_FILE) == MAKES_FILE;
 }
 
@@ -302,7 +302,7 @@ static struct cc_decision weigh(const struct walk *w)
 		judge = NULL;
 	if (w->denied != CC_NO_RULE)
 		return deny_by(w, w->denied, CC_MATCH_EXACT);
-	if (judge && judge->judge != CC_JUDGE_BARE) {
+	if (judge && judge->judge != CC_JUDGE_BARE && judge->judge != CC_JUDGE_HISTORY) {
 		if (!is_judged_rename(w->ask, judge->judge))
 			return deny_by(w, w->judged, CC_MATCH_EXACT);
 	} else if (w->above != CC_NO_RULE) {

@@ -50,6 +50,12 @@
 	OPERATION(dir "/rebase-merge/strategy", CC_EFFECT_DENY, CC_JUDGE_NONE, "git runs the program that it names")
 #define OPTIONS(dir)                                                                                                   \
 	OPERATION(dir "/sequencer/opts", CC_EFFECT_JUDGE, CC_JUDGE_CONFIG, "it names a program that git runs")
+/* git's own gc, prune and branch -d take these away; rm -rf does not. */
+#define HISTORY(pattern, fixed)                                                                                        \
+	{                                                                                                              \
+		pattern, CC_EFFECT_JUDGE, CC_JUDGE_HISTORY, V(UNLINK), true, false, fixed, CC_OPENS_PATH,              \
+			"git:history", "only git itself takes objects and references of a repository away"             \
+	}
 #define DENY(pattern, opener, id, reason)                                                                              \
 	{                                                                                                              \
 		pattern, CC_EFFECT_DENY, CC_JUDGE_NONE, CC_VERBS_WRITE, false, false, 0, opener, id, reason            \
@@ -106,6 +112,12 @@ const struct cc_default_rule cc_default_rules[] = {
 	JUDGED(".git/modules/**/gitdir", CC_JUDGE_POINTER, 0, "pointer", "it points git at another repository"),
 	JUDGED(".git/worktrees/*/commondir", CC_JUDGE_POINTER, 2, "pointer", "it points git at another repository"),
 	JUDGED(".git/worktrees/*/gitdir", CC_JUDGE_POINTER, 2, "pointer", "it points git at another repository"),
+	HISTORY(".git/objects/**", 2),
+	HISTORY(".git/refs/**", 2),
+	HISTORY(".git/packed-refs", 0),
+	HISTORY(".git/modules/**/objects/**", 2),
+	HISTORY(".git/modules/**/refs/**", 2),
+	HISTORY(".git/modules/**/packed-refs", 2),
 	TODO(".git"),
 	TODO(".git/worktrees/*"),
 	TODO(".git/modules/**"),

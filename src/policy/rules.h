@@ -46,6 +46,7 @@ enum cc_judge {
 	CC_JUDGE_CONFIG,  /* git configuration: rename of NAME.lock onto it, content read once, safe keys only */
 	CC_JUDGE_POINTER, /* .git file, commondir, gitdir: must point inside the same bind */
 	CC_JUDGE_BARE,    /* a part of a bare repository outside .git: refused when it would complete one */
+	CC_JUDGE_HISTORY, /* objects and references: taken away by git itself, or with what this session made */
 	CC_JUDGE_TODO,    /* the list of a rebase: renamed into place by anybody, content read once, no command */
 };
 

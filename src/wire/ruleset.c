@@ -10,7 +10,7 @@ enum { RULESET_VERSION = 1 };
 
 static const char *const kinds[] = {"name", "tree", "path"};
 static const char *const effects[] = {"deny", "allow", "flag", "judge"};
-static const char *const judges[] = {"none", "config", "pointer", "bare", "todo"};
+static const char *const judges[] = {"none", "config", "pointer", "bare", "history", "todo"};
 static const char *const mount_modes[] = {"ro", "rw", "state", "private"};
 
 static bool plain_text(const char *text)

@@ -53,10 +53,8 @@ n 4 'by another file renamed onto it' run "printf '%s' '$evil' > cfg && mv -f cf
 n 4 'by its lock renamed' run "printf '%s' '$evil' > work/.git/config.lock && mv -f work/.git/config.lock work/.git/config"
 rm -f work/.git/config.lock
 n 4 'config.worktree' put work/.git/config.worktree "$evil"
-n 4 'unset safe keys by removing the file' rm -f work/.git/config
 
-# A repository out of its parts.
-n 4 'HEAD removed' rm -f work/.git/HEAD
+# A repository out of its parts. (HEAD and config of one that was there before the session: tests/integration/git.bats.)
 n 4 '.git moved away' mv work/.git work/g
 mkdir docs && cd docs
 n 4 'a bare repository in docs' run "echo 'ref: refs/heads/m' > HEAD && mkdir objects refs && printf '%s' '$evil' > config"

@@ -413,15 +413,55 @@ bare_kit='
 }
 
 @test "an existing history survives rm -rf .git (FS-37)" {
-	head=$(git rev-parse HEAD)
+	git branch side
+	git pack-refs --all
+	git branch loose
+	before=$(cd .git && find objects refs packed-refs HEAD config -type f | sort | sha256sum)
 	box -- rm -rf .git || true
+	[ "$before" = "$(cd .git && find objects refs packed-refs HEAD config -type f | sort | sha256sum)" ]
+	git fsck
+	git log -1 side
 	[ -f .git/HEAD ]
 	[ -d .git/objects ]
 	[ -f .git/config ]
 	[ "$(box -- sh -c 'rm -rf .git/objects .git/refs; mv .git .g; echo end' 2>/dev/null)" = end ]
 	[ -d .git/objects ]
-	saw_refusal /.git/objects
-	[ -n "$head" ]
+	violations | grep -q '"rule":"git:history"'
+	git reset -q --hard
+	# git itself still cleans up
+	box -- sh -ec 'git branch -q -D side loose; git reflog expire --expire=now --all; git gc -q --prune=now; git pack-refs --all'
+	[ -z "$(find .git/objects -type f -path '*/??/*')" ]
+}
+
+@test "a repository that the session made may be removed, one that was there may not (FS-37)" {
+	git init -q mine
+	(cd mine && git commit -q --allow-empty -m mine)
+	run box -- sh -ec '
+		git clone -q mine theirs
+		git init -q made
+		cd made; echo 1 >f; git add f; git commit -qm f; cd ..
+		mv made moved
+		rm -rf theirs moved
+		git clone -q mine theirs
+		rm -rf theirs/.git/objects theirs/.git/HEAD
+		rm -rf theirs'
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ ! -e theirs ]
+	[ ! -e moved ]
+	run box -- sh -c 'git clone -q mine theirs; rm -rf mine; mv mine/.git x; mv theirs/.git mine/x; rm -rf mine; ls mine/.git'
+	[ "$status" -eq 0 ]
+	git -C mine fsck
+	[ "$(git -C mine log -1 --format=%s)" = mine ]
+	# the next session does not know it any more
+	run box -- rm -rf theirs
+	[ "$status" -ne 0 ]
+	[ -e theirs/.git/HEAD ]
+	# nothing is gained by taking one's own apart
+	box -- sh -c "$bare_kit
+		git init -q n; rm n/.git/HEAD; rm n/.git/config; printf '[core]\n\tfsmonitor = %s/x\n' $PWD >n/.git/config; kit n . $PWD; kit n/.git . $PWD" >/dev/null 2>&1 || true
+	host_git n
+	host_git .
 }
 
 @test "status is clean and format-patch works (GIT-08)" {
