@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "gate/call.h"
 
-#include "gate/repo.h"
+#include "gate/judge.h"
 
 #include "os/fd.h"
 

@@ -4,6 +4,7 @@
 #define CC_GATE_JUDGE_H
 
 #include "gate/call.h"
+#include "policy/decide.h"
 
 /* A name about to come into being. 0, -errno (reported), or CC_CALL_EXCLUSIVE. */
 int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, const struct cc_loc *loc);
@@ -15,5 +16,15 @@ int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_
 int cc_judge_first(struct cc_call *call, const struct cc_loc *loc, uint64_t mode);
 /* Whether an object may be opened for reading. */
 int cc_judge_read(struct cc_call *call, const struct cc_obj *obj);
+
+/* The git directories that this session made: what is in them came into being under the rules, and before the session
+ * there was nothing there, so they may be taken away again; a history that was there before may not. */
+/* A directory was made at loc; remembered when it is a .git. */
+void cc_repo_made(struct cc_gate *gate, const struct cc_loc *loc);
+/* May what was refused be removed all the same? */
+bool cc_repo_may_go(struct cc_gate *gate, enum cc_verb verb, const struct cc_loc *loc,
+		    const struct cc_decision *decision);
+/* May an object or a reference be unlinked? By git itself, in what this session made, and what is only temporary. */
+bool cc_repo_may_prune(const struct cc_call *call, const struct cc_loc *loc);
 
 #endif

@@ -1,7 +1,6 @@
 /* names.c - calls that make, move, link or remove a name. Each acts on a pinned directory and one name. */
 #define _GNU_SOURCE
 #include "gate/judge.h"
-#include "gate/repo.h"
 #include "gate/resolve.h"
 
 #include "os/fd.h"

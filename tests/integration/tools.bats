@@ -11,7 +11,7 @@ serve() {
 	"$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
 	SERVER=$!
 	for _ in $(seq 100); do
-		PORT=$(head -n 1 "$BASE/server.out")
+		PORT=$(head -n 1 "$BASE/server.out" 2>/dev/null) || true
 		[ -z "$PORT" ] || return 0
 		sleep 0.05
 	done
