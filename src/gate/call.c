@@ -104,13 +104,23 @@ static void tell(struct cc_call *call, const struct cc_decision *decision, const
 
 int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why)
 {
+	struct cc_ask ask = {.verb = verb, .path = path};
+	struct cc_decision decision = cc_decide(call->gate->rules, &ask);
 	struct cc_violation what;
+	struct cc_buf grant;
 
 	describe(call, verb, path, &what);
 	what.rule = rule;
-	what.grant = cc_view_of("");
 	what.raw = why;
+	cc_buf_init(&grant, 2 * PATH_MAX);
+	/* What surroundings decide is opened by its path; judged content is not: that would be to open all of it. */
+	if (decision.verdict == CC_JUDGE && decision.judge == CC_JUDGE_HISTORY) {
+		decision.verdict = CC_DENY;
+		cc_decision_grant(&decision, &ask, &grant);
+	}
+	what.grant = cc_buf_view(&grant);
 	cc_report_violation(call->gate->report, &what);
+	cc_buf_done(&grant);
 	return -EACCES;
 }
 

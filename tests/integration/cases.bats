@@ -435,6 +435,15 @@ print(libc.syscall(317, 1, 8, fprog), ctypes.get_errno())'
 	[ ! -e k.pem ]
 }
 
+@test "EXEC-03 installed below a HOME that is private inside" {
+	mkdir "$HOME/tools"
+	cp "$(dirname "$CCBOX")"/{ccbox,cc-init,cc-proxy,cc-connect} "$HOME/tools/"
+	run "$HOME/tools/ccbox" run --quiet -- sh -c 'ls -A ~; echo works >f'
+	[ "$status" -eq 0 ]
+	[[ $output != *tools* ]]
+	[ "$(cat f)" = works ]
+}
+
 @test "IPC-01 IPC-02 IPC-05 sockets of the host: outside, in the tree, an agent's" {
 	cat >"$BASE/listen.py" <<-'PY'
 		import socket, sys

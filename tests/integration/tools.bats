@@ -206,6 +206,39 @@ thread" ] || [[ $output == *EACCES*EACCES*z*thread* ]]
 	[[ $output == *registry.test* ]]
 }
 
+@test "NET-32 curl, python, java and wget reach an allowed host without being told how, and no other" {
+	serve $PYTHON -u -c 'import http.server
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self): self.send_response(200); self.end_headers(); self.wfile.write(b"reached")
+    def log_message(self, *a): pass
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), H); print(s.server_port, flush=True); s.serve_forever()'
+	cat >G.java <<-'JAVA'
+		import java.net.*; import java.net.http.*;
+		public class G { public static void main(String[] a) throws Exception {
+			var r = HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create(a[0])).build(), HttpResponse.BodyHandlers.ofString());
+			System.out.println("java " + r.statusCode() + " " + r.body()); } }
+	JAVA
+	cat >clients.sh <<-'SH'
+		curl -s -m 10 -w ' curl %{http_code}\n' "$1"
+		/usr/bin/python3 -c 'import sys, urllib.request; print("python", urllib.request.urlopen(sys.argv[1], timeout=10).read())' "$1"
+		! command -v wget >/dev/null || wget -q -T 10 -t 1 -O - "$1" && echo ' wget'
+		! command -v java >/dev/null || timeout 40 java G.java "$1"
+	SH
+	run box --host app.test=127.0.0.1 --allow-host "app.test:$PORT" -- sh clients.sh "http://app.test:$PORT/"
+	echo "$output"
+	[[ $output == *"reached curl 200"* ]]
+	[[ $output == *"python b'reached'"* ]]
+	! command -v java >/dev/null || [[ $output == *"java 200 reached"* ]]
+	run box --host app.test=127.0.0.1 -- sh clients.sh "http://app.test:$PORT/"
+	[[ $output != *reached* ]] || {
+		# a name with given addresses is consent for exactly those
+		[[ $output == *"reached curl 200"* ]]
+	}
+	run box -- sh clients.sh "http://other.test:$PORT/"
+	[[ $output != *reached* ]]
+	[[ $output == *"curl 403"* ]]
+}
+
 @test "cargo new and an offline build" {
 	cargo=$(command -v cargo) || skip "cargo is not installed"
 	home=${cargo%/.cargo/bin/cargo}
