@@ -195,6 +195,12 @@ static void form_fcntl(struct emitter *em, const struct cc_syscall *row)
 	load_arg(em, 1);
 	ret_if(em, JEQ, 1024, CC_BPF_ERRNO(CC_LINUX_EPERM)); /* F_SETLEASE */
 	ret_if(em, JEQ, 1026, CC_BPF_ERRNO(CC_LINUX_EPERM)); /* F_NOTIFY */
+	/* Who owns a descriptor gets its signal, and F_SETSIG makes that SIGKILL: F_SETOWN by number, F_SETOWN_EX by a
+	 * structure that cannot be looked into. */
+	ret_if(em, JEQ, 15, CC_BPF_ERRNO(CC_LINUX_EPERM));
+	put(em, JEQ, 8, 1, 0);
+	ret(em, CC_BPF_ALLOW);
+	ret_if_reserved(em, 2);
 	ret(em, CC_BPF_ALLOW);
 }
 

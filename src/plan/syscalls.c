@@ -147,6 +147,7 @@ const size_t cc_syscall_count = sizeof(cc_syscalls) / sizeof(cc_syscalls[0]);
 
 const uint32_t cc_ioctl_refused[] = {
 	0x5412,     0x541c,     0x541d,     0x5423,     /* TIOCSTI TIOCLINUX TIOCCONS TIOCSETD (attacks 7) */
+	0x8901,     0x8902,                             /* FIOSETOWN SIOCSPGRP: a signal to the zygote (attacks 13) */
 	0x40086602, 0x40046602, 0x401c5820,             /* FS_IOC_SETFLAGS (both widths) FS_IOC_FSSETXATTR */
 	0x40087602, 0x40047602, 0x40086604,             /* FS_IOC_SETVERSION, ext4's own */
 	0x40806685, 0x800c6613,                         /* FS_IOC_ENABLE_VERITY, SET_ENCRYPTION_POLICY */

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -91,6 +92,28 @@ static void requests(void)
 	works("7-attacks", "a terminal of one's own", ioctl(tty, TIOCGPTN, &number));
 	fails("17-attacks", "a lease", fcntl(fd, F_SETLEASE, F_RDLCK), EPERM);
 	fails("17-attacks", "directory notification", fcntl(fd, F_NOTIFY, 1), EPERM);
+}
+
+/* Who owns a descriptor gets its signal, and that may be SIGKILL (attacks 13). */
+static void owners(void)
+{
+	for (int pid = 1; pid <= 5; pid++) {
+		struct f_owner_ex owner = {F_OWNER_PID, pid};
+		int ends[2], number = pid;
+
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+			continue;
+		fails("13-attacks", "F_SETOWN to PID 1, its threads, the zygote", fcntl(ends[0], F_SETOWN, pid), EPERM);
+		fails("13-attacks", "F_SETOWN to its group", fcntl(ends[0], F_SETOWN, -pid), EPERM);
+		fails("13-attacks", "F_SETOWN_EX", fcntl(ends[0], F_SETOWN_EX, &owner), EPERM);
+		fails("13-attacks", "FIOSETOWN", ioctl(ends[0], FIOSETOWN, &number), EPERM);
+		fails("13-attacks", "SIOCSPGRP", ioctl(ends[0], SIOCSPGRP, &number), EPERM);
+		fcntl(ends[0], F_SETSIG, SIGKILL);
+		fcntl(ends[0], F_SETFL, O_ASYNC | O_NONBLOCK);
+		write(ends[1], "x", 1);
+		close(ends[0]);
+		close(ends[1]);
+	}
 }
 
 static int child_status(void (*what)(void))
@@ -212,6 +235,7 @@ int main(void)
 	descriptors();
 	table();
 	requests();
+	owners();
 	processes();
 	nested();
 	return 0;
