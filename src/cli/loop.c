@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, GRACE_MS = 2000, SHOWN_MAX = 12 };
@@ -128,6 +129,13 @@ static void on_note(void *context, struct cc_note *note)
 		loop->over = loop->lost = true;
 }
 
+static bool same_terminal(int left, int right)
+{
+	struct stat a, b;
+
+	return isatty(left) && isatty(right) && fstat(left, &a) == 0 && fstat(right, &b) == 0 && a.st_rdev == b.st_rdev;
+}
+
 static enum cc_code make_pipes(struct loop *loop, struct cc_err *err)
 {
 	cc_stream_seen *seen = loop->ask->log->output ? on_seen : NULL;
@@ -139,10 +147,13 @@ static enum cc_code make_pipes(struct loop *loop, struct cc_err *err)
 			return cc_fail(err, CC_ESYS, errno, "pipe");
 		loop->child_ends[i] = ends[i == 0 ? 0 : 1];
 		loop->streams[i] = i == 0 ? cc_stream_new(0, 0, ends[1], true, false, NULL, NULL)
-					  : cc_stream_new(i, ends[0], i, false, false, seen, loop);
+					  : cc_stream_new(i, ends[0], i, false, isatty(i), seen, loop);
 		if (!loop->streams[i])
 			return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	}
+	/* Standard input is no terminal, but the output may be one all the same. */
+	if (same_terminal(1, 2))
+		cc_stream_join(loop->streams[2], loop->streams[1]);
 	return CC_OK;
 }
 

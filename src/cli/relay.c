@@ -23,6 +23,10 @@ struct cc_stream {
 	bool whole_write; /* `to` never blocks for long (file, null device): no need for small pieces */
 	struct cc_pty_filter filter;
 	struct cc_buf out; /* read, not yet written */
+	/* The stream whose filter and buffer this one uses: two streams to one terminal are one text, or a sequence put
+	 * together out of both would not be seen. */
+	struct cc_stream *joined;
+	bool shared; /* another one is joined to this */
 	cc_stream_seen *seen;
 	void *context;
 };
@@ -54,6 +58,17 @@ struct cc_stream *cc_stream_new(int which, int from, int to, bool close_to, bool
 	return stream;
 }
 
+void cc_stream_join(struct cc_stream *stream, struct cc_stream *with)
+{
+	stream->joined = with;
+	with->shared = true;
+}
+
+static struct cc_buf *out_of(struct cc_stream *stream)
+{
+	return stream->joined ? &stream->joined->out : &stream->out;
+}
+
 static void finish(struct cc_stream *stream)
 {
 	if (stream->finished)
@@ -79,7 +94,7 @@ size_t cc_stream_poll(const struct cc_stream *stream, struct pollfd *out_entry)
 {
 	if (!stream || stream->finished)
 		return 0;
-	if (stream->out.len || stream->to_full)
+	if (stream->out.len || (stream->joined && stream->joined->out.len) || stream->to_full)
 		*out_entry = (struct pollfd){.fd = stream->to, .events = POLLOUT};
 	else
 		*out_entry = (struct pollfd){.fd = stream->from, .events = POLLIN};
@@ -108,7 +123,7 @@ static bool try_splice(struct cc_stream *stream)
 static void take_bytes(struct cc_stream *stream, const char *bytes, size_t len)
 {
 	if (stream->filtered)
-		cc_pty_filter(&stream->filter, bytes, len, &stream->out);
+		cc_pty_filter(stream->joined ? &stream->joined->filter : &stream->filter, bytes, len, out_of(stream));
 	else
 		cc_buf_add(&stream->out, bytes, len);
 	if (stream->seen)
@@ -128,18 +143,19 @@ static void read_some(struct cc_stream *stream)
 		return;
 	/* end of file; EIO is how a PTY says that nobody holds its other end any more */
 	stream->eof = true;
-	if (stream->filtered)
+	if (stream->filtered && !stream->joined && !stream->shared)
 		cc_pty_filter_end(&stream->filter, &stream->out);
 }
 
 static void write_some(struct cc_stream *stream)
 {
+	struct cc_buf *out = out_of(stream);
 	/* poll promises room for PIPE_BUF; more could block us and with us the whole session */
-	size_t piece = stream->whole_write || stream->out.len < 4096 ? stream->out.len : 4096;
-	ssize_t done = write(stream->to, stream->out.data, piece);
+	size_t piece = stream->whole_write || out->len < 4096 ? out->len : 4096;
+	ssize_t done = write(stream->to, out->data, piece);
 
 	if (done >= 0)
-		cc_buf_eat(&stream->out, (size_t)done);
+		cc_buf_eat(out, (size_t)done);
 	else if (errno != EINTR && errno != EAGAIN)
 		finish(stream); /* the reader is gone: the writer learns it by its own SIGPIPE */
 }
@@ -153,11 +169,11 @@ void cc_stream_step(struct cc_stream *stream, short revents)
 			return;
 		stream->spliced = false;
 	}
-	if (stream->out.len)
+	if (out_of(stream)->len)
 		write_some(stream);
-	else
+	else if (!stream->eof)
 		read_some(stream);
-	if (stream->eof && stream->out.len == 0)
+	if (stream->eof && out_of(stream)->len == 0)
 		finish(stream);
 }
 

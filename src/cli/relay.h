@@ -19,6 +19,9 @@ typedef void cc_stream_seen(void *context, int which, const char *bytes, size_t 
 struct cc_stream *cc_stream_new(int which, int from, int to, bool close_to, bool filter, cc_stream_seen *seen,
 				void *context);
 void cc_stream_free(struct cc_stream *stream);
+/* Both lead to the same terminal: one filter sees the bytes of both in the order in which they are written. Neither has
+ * been polled yet. */
+void cc_stream_join(struct cc_stream *stream, struct cc_stream *with);
 /* Adds 0 or 1 entries. */
 size_t cc_stream_poll(const struct cc_stream *stream, struct pollfd *out_entry);
 /* Takes what poll said of that entry. */

@@ -121,21 +121,42 @@ static bool held_is(const struct cc_pty_filter *filter, const char *text)
 	return filter->held == len + 2 && memcmp(filter->hold + 2, text, len) == 0;
 }
 
-static bool held_starts(const struct cc_pty_filter *filter, const char *text)
+static size_t digits_end(const struct cc_pty_filter *filter, size_t at)
 {
-	size_t len = strlen(text);
-
-	return filter->held >= len + 2 && memcmp(filter->hold + 2, text, len) == 0;
+	while (at < filter->held && filter->hold[at] >= '0' && filter->hold[at] <= '9')
+		at++;
+	return at;
 }
+
+/* Terminals read a number: 052 is 52. A longer one than any that is used may be made to wrap. */
+static unsigned held_number(const struct cc_pty_filter *filter)
+{
+	size_t end = digits_end(filter, 2);
+	unsigned number = 0;
+
+	for (size_t at = 2; at < end; at++)
+		number = number < 100000 ? number * 10 + (unsigned)(filter->hold[at] - '0') : 100000;
+	return number;
+}
+
+enum { NUMBER_MAX = 99999, DCS_HELD_MAX = 40 };
 
 static bool osc_refused(const struct cc_pty_filter *filter)
 {
-	static const char *const numbers[] = {"52", "1337", "133", "633", "50"};
+	static const unsigned numbers[] = {50, 51, 52, 133, 633, 1337, 5522};
+	unsigned number = held_number(filter);
 
 	for (size_t i = 0; i < CC_COUNT(numbers); i++)
-		if (held_is(filter, numbers[i]))
+		if (number == numbers[i])
 			return true;
-	return false;
+	return number > NUMBER_MAX;
+}
+
+/* Inside a sequence a terminal carries a control character out, or skips it, and the sequence goes on behind it; only
+ * ESC, CAN and SUB end it. */
+static bool goes_on_behind(char byte)
+{
+	return ((unsigned char)byte < ' ' && byte != '\033' && byte != 0x18 && byte != 0x1a) || byte == 0x7f;
 }
 
 static bool at_end_of_string(char byte)
@@ -146,11 +167,15 @@ static bool at_end_of_string(char byte)
 /* Operating system command: decided at the first ';' or at its end. */
 static void filter_osc(struct cc_pty_filter *filter, char byte, struct cc_buf *out)
 {
-	if (byte >= '0' && byte <= '9' && filter->held < 12) {
+	bool digit = byte >= '0' && byte <= '9';
+
+	if (digit && filter->held < sizeof(filter->hold) - 1) {
 		filter_hold(filter, OSC, byte);
 		return;
 	}
-	if (osc_refused(filter)) {
+	if (byte != '\a' && goes_on_behind(byte))
+		return;
+	if (digit || osc_refused(filter)) {
 		filter->bell_ends = true;
 		filter_refuse(filter, byte == '\033' ? DROP_ESCAPE : byte == '\a' ? GROUND : DROP);
 		return;
@@ -162,11 +187,30 @@ static void filter_osc(struct cc_pty_filter *filter, char byte, struct cc_buf *o
 		cc_buf_add(out, &byte, 1);
 }
 
+/* Parameters may stand in front; a terminal that looks for the word does not see them. */
+static bool dcs_refused(const struct cc_pty_filter *filter)
+{
+	static const char *const words[] = {"@kitty", "tmux;"};
+	size_t at = 2;
+
+	while (at < filter->held && filter->hold[at] >= ' ' && filter->hold[at] <= '?')
+		at++;
+	for (size_t i = 0; i < CC_COUNT(words); i++) {
+		size_t len = strlen(words[i]);
+
+		if (filter->held - at >= len && memcmp(filter->hold + at, words[i], len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void filter_dcs(struct cc_pty_filter *filter, char byte, struct cc_buf *out)
 {
-	if (!at_end_of_string(byte) && filter->held < 8) {
+	if (byte != '\a' && goes_on_behind(byte))
+		return;
+	if (!at_end_of_string(byte) && filter->held < DCS_HELD_MAX) {
 		filter_hold(filter, DCS, byte);
-		if (held_starts(filter, "@kitty") || held_starts(filter, "tmux;")) {
+		if (dcs_refused(filter)) {
 			filter->bell_ends = false;
 			filter_refuse(filter, DROP);
 		}
@@ -181,9 +225,23 @@ static void filter_dcs(struct cc_pty_filter *filter, char byte, struct cc_buf *o
 
 static void filter_csi(struct cc_pty_filter *filter, char byte, struct cc_buf *out)
 {
+	unsigned number;
 	bool report;
 
-	if (filter->held >= sizeof(filter->hold) - 1 || byte < ' ' || byte == 0x7f) {
+	if (goes_on_behind(byte)) {
+		cc_buf_add(out, &byte, 1);
+		return;
+	}
+	if (byte == '\033') { /* it was cut short, and another begins */
+		filter_refuse(filter, GROUND);
+		filter_hold(filter, ESCAPE, byte);
+		return;
+	}
+	if (filter->held >= sizeof(filter->hold) - 1 && digits_end(filter, 2) == filter->held) {
+		filter_refuse(filter, GROUND); /* sixty digits of one number */
+		return;
+	}
+	if (filter->held >= sizeof(filter->hold) - 1 || byte < ' ') {
 		filter_pass(filter, out);
 		cc_buf_add(out, &byte, 1);
 		return;
@@ -192,8 +250,8 @@ static void filter_csi(struct cc_pty_filter *filter, char byte, struct cc_buf *o
 		filter_hold(filter, CSI, byte);
 		return;
 	}
-	report = byte == 't' && (held_is(filter, "20") || held_is(filter, "21") || held_starts(filter, "20;") ||
-				 held_starts(filter, "21;"));
+	number = held_number(filter);
+	report = byte == 't' && filter->held > 2 && (number == 20 || number == 21 || number > NUMBER_MAX);
 	if (report) {
 		filter_refuse(filter, GROUND);
 		return;
@@ -225,6 +283,10 @@ static void filter_second(struct cc_pty_filter *filter, char byte, struct cc_buf
 	if (byte == '\033') {
 		filter_pass(filter, out);
 		filter_hold(filter, ESCAPE, byte);
+		return;
+	}
+	if (filter->state == ESCAPE && goes_on_behind(byte)) {
+		cc_buf_add(out, &byte, 1);
 		return;
 	}
 	filter_hold(filter, GROUND, byte);

@@ -22,6 +22,17 @@ static const struct {
 	{"title report is dropped", "a\033[21tb\033[20tc", "abc"},
 	{"window size request passes", "\033[14t", "\033[14t"},
 	{"UTF-8 is kept", "\303\251\302\251", "\303\251\302\251"},
+	{"a number with zeros in front", "a\033]052;c;x\ab\033]00000000000000000052;c;x\ac\033[0021td", "abcd"},
+	{"a number that is made to wrap", "a\033]4294967348;c;x\ab", "ab"},
+	{"more digits than are held", "a\033[0000000000000000000000000000000000000000000000000000000000000000021tb",
+	 "a00021tb"},
+	{"a control character in the middle", "a\033\n]52;c;x\ab\033]5\0012;c;x\ac\033[2\n1td", "a\nbc\nd"},
+	{"a sequence cut short by another", "a\033[\033]52;c;x\ab\033]5\033]52;c;x\ac", "ab\033]5c"},
+	{"tmux passthrough behind a parameter", "a\033P1;2tmux;\033\033]52;c;x\a\033\\b", "ab"},
+	{"the other clipboard, vterm's evaluation", "a\033]5522;x\ab\033]51;Ex\ac", "abc"},
+	{"reset of a colour passes", "\033]104\033\\x", "\033]104\033\\x"},
+	{"a long colour passes", "\033[38;2;255;255;255;48;2;255;255;255;1;2;3;4;5;6;7;8;9;21;22;23;24;25;26mx",
+	 "\033[38;2;255;255;255;48;2;255;255;255;1;2;3;4;5;6;7;8;9;21;22;23;24;25;26mx"},
 	{"escape before a refused sequence", "\033\033]52;c;x\ab", "\033b"},
 };
 
