@@ -42,6 +42,16 @@ static bool plain_value(const struct cc_json *value, int depth)
 	return true;
 }
 
+static bool holds_word(struct cc_view key, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t at = 0; at + len <= key.len; at++)
+		if (cc_view_eq_nocase((struct cc_view){key.ptr + at, len}, cc_view_of(word)))
+			return true;
+	return false;
+}
+
 /* Words that would make an agent's credential file run something on the host. */
 static bool names_a_command(const struct cc_json *value)
 {
@@ -49,8 +59,14 @@ static bool names_a_command(const struct cc_json *value)
 
 	for (const struct cc_json *at = value->child; at; at = at->next) {
 		for (size_t i = 0; value->kind == CC_JSON_OBJECT && i < CC_COUNT(words); i++)
-			if (memmem(at->key.ptr, at->key.len, words[i], strlen(words[i])))
+			if (holds_word(at->key, words[i]))
 				return true;
+		/* OpenCode asks such an entry's address for configuration, and runs what that names. */
+		if (cc_view_is(at->key, "type") && at->kind == CC_JSON_STRING &&
+		    cc_view_eq_nocase(at->text, cc_view_of("wellknown")))
+			return true;
+		if (holds_word(at->key, "://"))
+			return true;
 		if (names_a_command(at))
 			return true;
 	}
