@@ -35,6 +35,8 @@ CC_MUST enum cc_code cc_proc_spawn(const struct cc_spawn *how, struct cc_child *
 bool cc_proc_wait(struct cc_child *child, int timeout_ms, int *out_status);
 /* SIGKILL, reap, close. Safe on a child that is already gone or was never started (pid <= 0). */
 void cc_proc_end(struct cc_child *child);
+/* The same for the leader of a group and what it leaves in it, after grace_ms to end by itself. */
+void cc_proc_end_group(struct cc_child *child, int grace_ms);
 void cc_proc_signal(const struct cc_child *child, int signal);
 /* Shell convention: exit code, or 128 + signal. */
 int cc_proc_exit_code(int wait_status);

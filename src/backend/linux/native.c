@@ -179,13 +179,12 @@ enum cc_code cc_native_next(struct cc_box *box, int fd, struct cc_note *out_note
 void cc_native_end(struct cc_box *box)
 {
 	struct cc_native_box *native = (struct cc_native_box *)box;
-	int status;
 
 	cc_fd_close(&native->late);
 	cc_fd_close(&native->init);
 	cc_fd_close(&native->egress);
-	if (native->bwrap.pid > 0 && !cc_proc_wait(&native->bwrap, END_TIMEOUT_MS, &status))
-		cc_proc_end(&native->bwrap);
+	/* With its group: a bubblewrap that is killed while it starts leaves a child that waits for it for ever. */
+	cc_proc_end_group(&native->bwrap, END_TIMEOUT_MS);
 	cc_proc_end(&native->proxy);
 	cc_fd_close(&native->diag);
 	cc_peer_msg_close(&native->msg);

@@ -143,6 +143,21 @@ void cc_proc_end(struct cc_child *child)
 	cc_proc_wait(child, -1, &status);
 }
 
+void cc_proc_end_group(struct cc_child *child, int grace_ms)
+{
+	struct pollfd wait = {.fd = child->pidfd, .events = POLLIN};
+	int status;
+
+	if (child->pid <= 0)
+		return;
+	while (child->pidfd >= 0 && poll(&wait, 1, grace_ms) < 0 && errno == EINTR)
+		;
+	/* Before it is reaped: until then the number is nobody else's. */
+	kill(-child->pid, SIGKILL);
+	kill(child->pid, SIGKILL);
+	cc_proc_wait(child, -1, &status);
+}
+
 int cc_proc_exit_code(int wait_status)
 {
 	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
