@@ -2,7 +2,6 @@
 #include "gate/call.h"
 
 #include "gate/judge.h"
-
 #include "os/fd.h"
 
 #include <errno.h>
@@ -243,10 +242,13 @@ int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *
 		.mount = obj->mount,
 		.object = cc_object_of(obj->st.mode),
 	};
+	enum cc_judge judge = CC_JUDGE_NONE;
+	int result;
 
 	if (obj->unnamed && obj->mount)
 		return 0; /* it has no name that a rule could mean, and it is on a mount of ours */
-	return cc_permit(call, &wish, NULL);
+	result = cc_permit(call, &wish, verb == CC_VERB_WRITE ? &judge : NULL);
+	return result == 0 && judge != CC_JUDGE_NONE ? cc_judge_obj(call, judge, verb, obj) : result;
 }
 
 static int read_umask(int fd)

@@ -127,26 +127,61 @@ static int no_direct_write(struct cc_call *call, enum cc_verb verb, const struct
 			 "written only by renaming NAME.lock onto it");
 }
 
-/* Would the new name make its directory a repository whose configuration somebody else wrote (attacks 4)? */
-static int judge_bare(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc)
+static unsigned bare_parts(int dir, bool above)
 {
 	unsigned there = 0;
-	unsigned fresh = cc_bare_part_of((struct cc_view){loc->name, strlen(loc->name) - (loc->slash ? 1 : 0)});
 
-	if (!call->exclusive)
-		return CC_CALL_EXCLUSIVE; /* two parts must not be judged at the same time */
 	for (const struct cc_bare_name *part = cc_bare_names; part->name; part++) {
 		struct cc_statx st;
+		char name[24];
 
-		if (cc_k_statx(loc->parent, part->name, &st) == 0)
+		snprintf(name, sizeof(name), "%s%s", above ? "../" : "", part->name);
+		if (cc_k_statx(dir, name, &st) == 0)
 			there |= part->part;
 	}
-	if (there & fresh)
+	return there;
+}
+
+/* Would the new name make its directory a repository whose configuration somebody else wrote (attacks 4)? And where a
+ * repository is already, one that its host made: would the name be what git runs there? dir holds path's last name. */
+static int judge_bare(struct cc_call *call, enum cc_verb verb, int dir, struct cc_view path)
+{
+	const unsigned skeleton = CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_REFS;
+	struct cc_view name = {path.ptr + path.len, 0};
+	unsigned fresh, there;
+
+	while (name.len < path.len && name.ptr[-1] != '/')
+		name = (struct cc_view){name.ptr - 1, name.len + 1};
+	fresh = cc_bare_part_of(name);
+	if (!call->exclusive && verb != CC_VERB_WRITE && fresh & (skeleton | CC_BARE_COMMONDIR))
+		return CC_CALL_EXCLUSIVE; /* two parts must not be judged at the same time */
+	/* hooks/NAME: the repository is the directory above */
+	there = bare_parts(dir, !fresh && !cc_view_eq_nocase(name, cc_view_of("hooks")) &&
+					!cc_view_eq_nocase(name, cc_view_of("config.worktree")));
+	if (there & fresh & skeleton)
 		return 0; /* it is there already: nothing comes into being */
 	if (cc_bare_completes(there | fresh))
-		return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, "git:bare",
-				 "it would complete a bare repository");
+		return cc_refuse(call, verb, path, "git:bare",
+				 fresh & skeleton ? "it would complete a bare repository"
+						  : "git would run it in this repository");
 	return 0;
+}
+
+int cc_judge_obj(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, const struct cc_obj *obj)
+{
+	char parent[PATH_MAX];
+	struct cc_view path = {obj->path, obj->len};
+	size_t len = obj->len;
+	CC_AUTO_FD dir = -1;
+
+	while (len > 1 && path.ptr[len - 1] != '/')
+		len--;
+	memcpy(parent, path.ptr, len);
+	parent[len] = '\0';
+	if (judge == CC_JUDGE_BARE)
+		dir = cc_k_openat2(AT_FDCWD, parent, O_PATH | O_DIRECTORY, 0, CC_RESOLVE_NO_SYMLINKS);
+	return dir < 0 ? cc_refuse(call, verb, path, "git:bare", "it cannot be judged by its descriptor")
+		       : judge_bare(call, verb, dir, path);
 }
 
 int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, const struct cc_loc *loc)
@@ -155,7 +190,7 @@ int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, 
 	case CC_JUDGE_NONE:
 		return 0;
 	case CC_JUDGE_BARE:
-		return judge_bare(call, verb, loc);
+		return judge_bare(call, verb, loc->parent, (struct cc_view){loc->path, loc->len});
 	case CC_JUDGE_HISTORY:
 		if (cc_repo_may_prune(call, loc))
 			return 0;

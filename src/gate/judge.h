@@ -8,6 +8,8 @@
 
 /* A name about to come into being. 0, -errno (reported), or CC_CALL_EXCLUSIVE. */
 int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, const struct cc_loc *loc);
+/* The same for an object that is about to be written. Never CC_CALL_EXCLUSIVE. */
+int cc_judge_obj(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, const struct cc_obj *obj);
 /* A file about to be renamed onto a judged name: read once, judged, and our own copy put on a fresh inode. The result
  * is that of the rename. */
 int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_loc *from, const struct cc_loc *to);

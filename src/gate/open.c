@@ -30,8 +30,11 @@ static int permit_open(struct cc_call *call, const struct want *want, const stru
 		result = cc_permit_loc(call, CC_VERB_CREATE, loc, CC_OBJECT_FILE, NULL, &judge);
 	if (result == 0 && judge != CC_JUDGE_NONE)
 		result = cc_judge_name(call, judge, CC_VERB_CREATE, loc);
+	judge = CC_JUDGE_NONE;
 	if (result == 0 && (want->flags & (O_TRUNC | ACCESS)))
-		result = cc_permit_loc(call, CC_VERB_WRITE, loc, CC_OBJECT_FILE, NULL, NULL);
+		result = cc_permit_loc(call, CC_VERB_WRITE, loc, CC_OBJECT_FILE, NULL, &judge);
+	if (result == 0 && judge != CC_JUDGE_NONE)
+		result = cc_judge_name(call, judge, CC_VERB_WRITE, loc);
 	return result;
 }
 

@@ -268,6 +268,21 @@ static bool crosses_git_border(const struct cc_ask *ask)
 	return to != from || !cc_view_eq((struct cc_view){ask->path.ptr, to}, (struct cc_view){ask->from.ptr, from});
 }
 
+/* A repository below .git/modules or .git/worktrees is known to git by its place: another directory put there, or its
+ * own moved away to make room, brings a configuration and hooks that were written where nobody judges them. git itself
+ * moves no directory there. */
+static bool moves_inner_repository(const struct cc_ask *ask)
+{
+	size_t end = git_dir_end(ask->path);
+	struct cc_view part;
+
+	if ((ask->verb != CC_VERB_RENAME_TO && ask->verb != CC_VERB_RENAME_FROM) || ask->object != CC_OBJECT_DIR ||
+	    !end)
+		return false;
+	part = cc_path_part(ask->path, end + 1);
+	return cc_view_eq_nocase(part, cc_view_of("modules")) || cc_view_eq_nocase(part, cc_view_of("worktrees"));
+}
+
 /* Does a part of a bare repository belong to an ordinary one: X/.git/HEAD, or a name below X/.git/refs and the like? A
  * directory of its own below .git is a place to assemble one as good as any. */
 static bool is_repository_part(const struct walk *w)
@@ -354,7 +369,7 @@ struct cc_decision cc_decide(const struct cc_rules *rules, const struct cc_ask *
 		return out;
 	if (w.mask & CC_VERB_BIT(CC_VERB_MKNOD))
 		return (struct cc_decision){.match = CC_MATCH_EXACT, .rule = &no_fifo, .mount = w.mount};
-	if (crosses_git_border(ask))
+	if (crosses_git_border(ask) || moves_inner_repository(ask))
 		return (struct cc_decision){.match = CC_MATCH_EXACT, .rule = &git_border, .mount = w.mount};
 	return out;
 }

@@ -25,13 +25,17 @@
 	{                                                                                                              \
 		pattern, CC_EFFECT_JUDGE, judge, CONTENT, true, false, fixed, CC_OPENS_PATH, "git:" id, reason         \
 	}
-#define BARE(pattern)                                                                                                  \
+#define SURROUNDED(pattern, verbs, reason)                                                                             \
 	{                                                                                                              \
-		pattern, CC_EFFECT_JUDGE, CC_JUDGE_BARE,                                                               \
-			V(CREATE) | V(MKDIR) | V(SYMLINK) | V(LINK_TO) | V(RENAME_TO), true, true, 0, CC_OPENS_PATH,   \
-			"git:bare",                                                                                    \
-			"a repository assembled out of its parts runs the commands of its own configuration"           \
+		pattern, CC_EFFECT_JUDGE, CC_JUDGE_BARE, verbs, true, true, 0, CC_OPENS_PATH, "git:bare", reason       \
 	}
+#define BARE(pattern)                                                                                                  \
+	SURROUNDED(pattern, V(CREATE) | V(MKDIR) | V(SYMLINK) | V(LINK_TO) | V(RENAME_TO),                             \
+		   "a repository assembled out of its parts runs the commands of its own configuration")
+/* In a repository that is there already: what its host's git would run. */
+#define BARE_CONTENT(pattern)                                                                                          \
+	SURROUNDED(pattern, V(CREATE) | V(WRITE) | V(SYMLINK) | V(LINK_TO) | V(RENAME_TO),                             \
+		   "in a repository without a work tree of its own, git runs what it names")
 #define GIT_SAFE(pattern, verbs, id, reason)                                                                           \
 	{                                                                                                              \
 		pattern, CC_EFFECT_ALLOW, CC_JUDGE_NONE, verbs, true, true, 0, CC_OPENS_NOTHING, "git:" id, reason     \
@@ -132,8 +136,11 @@ const struct cc_default_rule cc_default_rules[] = {
 	BARE("HEAD"),
 	BARE("objects"),
 	BARE("refs"),
-	BARE("config"),
-	BARE("commondir"),
+	BARE_CONTENT("config"),
+	BARE_CONTENT("config.worktree"),
+	BARE_CONTENT("commondir"),
+	SURROUNDED("hooks", V(SYMLINK) | V(RENAME_TO), "in a repository, git runs what lies in it"),
+	BARE_CONTENT("hooks/*"),
 	SHELL(".bashrc"),
 	SHELL(".bash_profile"),
 	SHELL(".bash_login"),

@@ -45,8 +45,8 @@ extern const struct cc_bare_name {
 } cc_bare_names[];
 /* 0 when the name is none of them. ASCII letters fold. */
 unsigned cc_bare_part_of(struct cc_view name);
-/* Would a directory with these parts be taken for a repository that brings its own configuration? Ask with the parts
- * that are there plus the one that is being made. */
+/* Would a directory with these parts be taken for a repository? Ask with the parts that are there plus the one that is
+ * being made. */
 bool cc_bare_completes(unsigned parts);
 
 #endif

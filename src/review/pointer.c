@@ -89,6 +89,27 @@ bool cc_gitworktree_ok(struct cc_view path, const char *value)
 	return true;
 }
 
+/* Which part of the way to X/.git is only a name inside the bind? A link may be put in its place later, and then the
+ * pointer leads out of the bind. Up ("..") and the bind's own root cannot be replaced. */
+static bool passes_a_name(struct cc_view text, struct cc_view root)
+{
+	bool absolute = text.len && text.ptr[0] == '/', inside = false;
+
+	if (absolute && !cc_path_within(text, root))
+		return true;
+	for (size_t at = absolute ? root.len + 1 : 0; at < text.len;) {
+		struct cc_view part = cc_path_part(text, at);
+		bool up = cc_view_is(part, "..");
+
+		/* below .git there are no links, but the way out of it again leads anywhere */
+		if (inside ? up : part.len && !up && !cc_view_is(part, ".") && !cc_view_is(part, ".git"))
+			return true;
+		inside = inside || cc_view_is(part, ".git");
+		at += part.len + 1;
+	}
+	return false;
+}
+
 static enum cc_code refuse(struct cc_err *err, const char *what)
 {
 	return cc_fail(err, CC_EPOLICY, 0, "git pointer file: %s", what);
@@ -126,6 +147,9 @@ enum cc_code cc_gitpointer_judge(struct cc_view path, struct cc_view text, struc
 		return refuse(err, "it leads out of the bind");
 	if (!is_judged_git_dir((struct cc_view){target, len}))
 		return refuse(err, "it leads to a directory whose configuration nobody judges");
+	/* "gitdir" inside of a repository is only read to clean up. */
+	if (!cc_view_ends(path, "/gitdir") && passes_a_name(text, root))
+		return refuse(err, "it leads through a directory that a link could replace");
 	return CC_OK;
 }
 
@@ -144,7 +168,8 @@ unsigned cc_bare_part_of(struct cc_view name)
 
 bool cc_bare_completes(unsigned parts)
 {
-	const unsigned own = CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_REFS | CC_BARE_CONFIG;
+	/* The configuration is not needed: without one, git still runs the hooks. */
+	const unsigned own = CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_REFS;
 	const unsigned borrowed = CC_BARE_HEAD | CC_BARE_COMMONDIR;
 
 	/* git takes the objects and references of a directory with HEAD and commondir from the other directory. */

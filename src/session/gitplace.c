@@ -2,8 +2,10 @@
 #include "session/gitplace.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "os/fd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@ void cc_git_place_done(struct cc_git_place *place)
 	free(place->top);
 	free(place->git_dir);
 	free(place->common_dir);
+	free(place->separate);
 	*place = (struct cc_git_place){0};
 }
 
@@ -60,6 +63,14 @@ static bool points_back(const char *git_dir, const char *dot_git)
 	return read_pointer(file, "", git_dir, back) && realpath(dot_git, mine) && strcmp(back, mine) == 0;
 }
 
+static bool has_git_part(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "/.git")); at++)
+		if (at[5] == '/' || at[5] == '\0')
+			return true;
+	return false;
+}
+
 static enum cc_code place_of_link(const char *dir, const char *dot_git, struct cc_git_place *place, struct cc_err *err)
 {
 	char git_dir[PATH_MAX];
@@ -73,8 +84,12 @@ static enum cc_code place_of_link(const char *dir, const char *dot_git, struct c
 			       "`git worktree repair` or name the directories with --bind",
 			       dot_git);
 	snprintf(file, sizeof(file), "%s/commondir", git_dir);
-	if (!read_pointer(file, "", git_dir, common))
-		return CC_ENOTFOUND; /* a submodule: its git directory lies below the outer one */
+	if (!read_pointer(file, "", git_dir, common)) {
+		/* a submodule: its git directory lies below the outer one; or one that stands for itself */
+		if (!place->separate && !has_git_part(git_dir))
+			place->separate = cc_str_copy(git_dir);
+		return CC_ENOTFOUND;
+	}
 	snprintf(expect, sizeof(expect), "%s/worktrees/", common);
 	if (strncmp(git_dir, expect, strlen(expect)) != 0 || !points_back(git_dir, dot_git))
 		return cc_fail(err, CC_EPOLICY, 0,
@@ -118,4 +133,40 @@ enum cc_code cc_git_place_find(const char *dir, struct cc_git_place *out_place, 
 		at[slash == at ? 1 : slash - at] = '\0';
 	}
 	return CC_OK;
+}
+
+static enum cc_code add_worktrees(const char *git_dir, struct cc_strv *paths, struct cc_err *err)
+{
+	static const char *const names[] = {"commondir", "gitdir", "config.worktree"};
+	char path[PATH_MAX + 16];
+	const struct dirent *entry;
+	enum cc_code code = CC_OK;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/worktrees", git_dir);
+	dir = opendir(path);
+	for (int count = 0; dir && code == CC_OK && count < LEVELS_MAX && (entry = readdir(dir)); count++)
+		for (size_t i = 0; entry->d_name[0] != '.' && code == CC_OK && i < CC_COUNT(names); i++)
+			code = cc_strv_pushf(paths, err, "%s/%s/%s", path, entry->d_name, names[i]);
+	if (dir)
+		closedir(dir);
+	return code;
+}
+
+enum cc_code cc_git_place_content(const struct cc_git_place *place, struct cc_strv *out_paths, struct cc_err *err)
+{
+	static const char *const names[] = {"hooks",       "config",    "config.worktree",         "info/attributes",
+					    "info/grafts", "commondir", "objects/info/alternates", "modules"};
+	const char *dirs[] = {place->common_dir, place->separate};
+	enum cc_code code = CC_OK;
+
+	for (size_t d = 0; d < CC_COUNT(dirs); d++) {
+		if (!dirs[d] || has_git_part(dirs[d]))
+			continue;
+		for (size_t i = 0; code == CC_OK && i < CC_COUNT(names); i++)
+			code = cc_strv_pushf(out_paths, err, "%s/%s", dirs[d], names[i]);
+		if (code == CC_OK)
+			code = add_worktrees(dirs[d], out_paths, err);
+	}
+	return code;
 }

@@ -4,6 +4,7 @@
 #define CC_SESSION_GITPLACE_H
 
 #include "base/err.h"
+#include "base/view.h"
 
 #include <stdbool.h>
 
@@ -13,7 +14,15 @@ struct cc_git_place {
 	char *top;   /* of a submodule: the top of the outermost work tree */
 	char *git_dir;
 	char *common_dir;
+	/* A .git file on the way named it, and it is neither of a linked work tree nor below a .git: `git init
+	 * --separate-git-dir`, or a bare repository with its work tree around it. */
+	char *separate;
 };
+
+/* What git runs or believes in a repository whose directory is not called .git, so that no rule knows it by name:
+ * absolute paths, for every such directory of the place. */
+CC_MUST enum cc_code cc_git_place_content(const struct cc_git_place *place, struct cc_strv *out_paths,
+					  struct cc_err *err);
 
 /* CC_EPOLICY when a .git file points at something that does not point back: no grant is derived from it. */
 CC_MUST enum cc_code cc_git_place_find(const char *dir, struct cc_git_place *out_place, struct cc_err *err);

@@ -39,6 +39,25 @@ static bool bound(const struct cc_spec *spec, const char *path)
 	return false;
 }
 
+/* A person who stands here as root would hand the machine over. */
+static const char *const system_dirs[] = {
+	"/etc",
+	"/boot",
+	"/bin",
+	"/sbin",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/usr/bin",
+	"/usr/sbin",
+	"/usr/lib",
+	"/usr/libexec",
+	"/usr/local/bin",
+	"/usr/local/sbin",
+	"/usr/local/lib",
+	"/usr/local/etc",
+};
+
 /* No bind was named: the work tree people stand in, never their whole home directory by accident. */
 static enum cc_code add_default_bind(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, const char *cwd,
 				     struct cc_err *err)
@@ -47,9 +66,15 @@ static enum cc_code add_default_bind(const struct cc_prepare_ask *ask, struct cc
 
 	if (strcmp(top, prepared->facts.home) == 0 || below(prepared->facts.home, top))
 		return cc_fail(err, CC_EPOLICY, 0,
-			       "%s is %s your home directory: everything in it would be shown. Go to "
+			       "%s is %syour home directory: everything in it would be shown. Go to "
 			       "a project, or name what to show with --bind DIR",
 			       top, strcmp(top, prepared->facts.home) == 0 ? "" : "above ");
+	for (size_t i = 0; i < CC_COUNT(system_dirs); i++)
+		if (below(top, system_dirs[i]))
+			return cc_fail(err, CC_EPOLICY, 0,
+				       "%s belongs to the system, whose programs read or run what lies there. Go to a "
+				       "project, or name what to show with --bind DIR",
+				       top);
 	return cc_spec_add_bind(ask->spec, top, !cc_mode_writes(ask->spec->mode), err);
 }
 
@@ -233,6 +258,8 @@ enum cc_code cc_prepare_finish(void *context, struct cc_err *err)
 		code = cc_git_tracked_names(dir, prepared->ask.env, &facts.tracked, err);
 	/* Most of what git names lies outside of every bind, where nothing can be written: then the rules stand as they
 	 * are. */
+	if (code == CC_OK)
+		code = cc_git_place_content(&prepared->git, &facts.git_paths, err);
 	keep_bound(prepared, &facts.git_paths);
 	if (code == CC_OK && (facts.git_paths.count || facts.tracked.count))
 		return compile(prepared, &facts, err);

@@ -171,7 +171,17 @@ static const struct rig_row against_the_host[] = {
 	ASK(MKDIR, "/r/docs/refs", "judge git:bare"),
 	ASK_OF(RENAME_TO, "/r/docs/config", "judge git:bare", CC_OBJECT_FILE, "/r/docs/x"),
 	ASK(CREATE, "/r/docs/commondir", "judge git:bare"),
-	ASK(WRITE, "/r/docs/config", "allow"),
+	ASK(WRITE, "/r/docs/config", "judge git:bare"),
+	ASK(MODE, "/r/docs/config", "allow"),
+	ASK(WRITE, "/r/src/hooks/use.ts", "judge git:bare"),
+	ASK(WRITE, "/r/src/hooks/a/use.ts", "allow"),
+	ASK_OF(RENAME_TO, "/r/srv.git/hooks", "judge git:bare", CC_OBJECT_DIR, "/r/h"),
+	ASK(CREATE, "/r/wt/config.worktree", "judge git:bare"),
+	ASK_OF(RENAME_FROM, "/r/.git/modules/a/b", "deny git:moved-directory", CC_OBJECT_DIR, NULL),
+	ASK_OF(RENAME_TO, "/r/.git/modules/a/b", "deny git:moved-directory", CC_OBJECT_DIR, "/r/.git/x"),
+	ASK_OF(RENAME_TO, "/r/.git/worktrees/w/x", "deny git:moved-directory", CC_OBJECT_DIR, "/r/.git/worktrees/w/y"),
+	ASK_OF(RENAME_TO, "/r/.git/modules/a/b/HEAD", "allow", CC_OBJECT_FILE, "/r/.git/modules/a/b/HEAD.lock"),
+	ASK_OF(RENAME_FROM, "/r/.git/refs/heads/a", "allow", CC_OBJECT_DIR, NULL),
 	ASK(CREATE, "/r/src/config/a.json", "allow"),
 };
 

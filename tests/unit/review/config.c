@@ -147,7 +147,14 @@ static const struct {
 	{"/r/wt/.git", "gitdir: /r/.git/worktrees/wt\n", CC_OK},
 	{"/r/sub/.git", "gitdir: ../.git/modules/sub\n", CC_OK},
 	{"/r/sub/.git", "gitdir: ../.git/modules/a/b", CC_OK},
-	{"/r/sub/.git", "gitdir: ../other/.git\n", CC_OK},
+	{"/r/a/sub/.git", "gitdir: ../../.git/modules/a/sub\n", CC_OK},
+	{"/r/.git/worktrees/wt/commondir", "../..\n", CC_OK},
+	/* a link may take the place of what has a name */
+	{"/r/sub/.git", "gitdir: ../other/.git\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: lnk/.git\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: /r/lnk/.git\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: /r/../r/.git\n", CC_EPOLICY},
+	{"/r/sub/.git", "gitdir: ../.git/../lnk/.git\n", CC_EPOLICY},
 	{"/r/.git/worktrees/wt/commondir", "../..\n", CC_OK},
 	{"/r/.git/worktrees/wt/gitdir", "/r/wt/.git\n", CC_OK},
 	{"/r/sub/.git", "../.git/modules/sub\n", CC_EPOLICY},
@@ -232,7 +239,8 @@ static void a_bare_repository_needs_its_parts(void **state)
 	assert_int_equal(cc_bare_part_of(cc_view_of("HEAD")), CC_BARE_HEAD);
 	assert_int_equal(cc_bare_part_of(cc_view_of("Config")), CC_BARE_CONFIG);
 	assert_int_equal(cc_bare_part_of(cc_view_of("configs")), 0);
-	assert_false(cc_bare_completes(three));
+	assert_true(cc_bare_completes(three));
+	assert_false(cc_bare_completes(CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_CONFIG));
 	assert_true(cc_bare_completes(three | CC_BARE_CONFIG));
 	assert_true(cc_bare_completes(CC_BARE_HEAD | CC_BARE_COMMONDIR));
 	assert_false(cc_bare_completes(CC_BARE_CONFIG | CC_BARE_OBJECTS | CC_BARE_REFS));
