@@ -86,12 +86,16 @@ unharmed() { [ ! -e "$MARK" ]; }
 	git clone -q --bare "$BASE/up" srv.git
 	before=$(cat srv.git/config)
 	box -- sh -c "$(hook srv.git/hooks/reference-transaction) $(evil srv.git/config) $(evil c) cp c srv.git/config; mv c srv.git/config
-		exec 3<srv.git/config && echo '[core]' >>/proc/self/fd/3; python3 -c 'import os; os.truncate(\"srv.git/config\", 1)'
-		mv srv.git/refs r; $(evil srv.git/config) $(hook srv.git/hooks/reference-transaction) mv r srv.git/refs" || true
-	person srv.git
-	unharmed
+		exec 3<srv.git/config && echo '[core]' >>/proc/self/fd/3; python3 -c 'import os; os.truncate(\"srv.git/config\", 1)'" || true
 	[ "$(cat srv.git/config)" = "$before" ]
 	[ ! -e srv.git/hooks/reference-transaction ]
+	person srv.git
+	unharmed
+	# taken apart it is no repository, and cannot be put together again
+	box -- sh -c "mv srv.git/refs r; $(evil srv.git/config) $(hook srv.git/hooks/reference-transaction) mv r srv.git/refs" || true
+	[ ! -e srv.git/refs ]
+	person srv.git
+	unharmed
 }
 
 @test "everyday names beside no repository stay free (config, hooks/, refs)" {
