@@ -132,25 +132,50 @@ void cc_event_write(const struct cc_event *event, struct cc_buf *out)
 	cc_buf_adds(out, "\n");
 }
 
-/* Bytes from inside reach a person's terminal here: everything that is not plain is shown as \xNN. */
-static void say_safe(struct cc_buf *out, const char *text)
+/* Controls, and characters that have no shape but turn or hide what stands beside them: a name must not be able to show
+ * a person another flag than the one that is meant. */
+static bool is_hidden(const unsigned char *byte, size_t len)
 {
-	struct cc_view view = cc_view_of(text);
+	switch (len) {
+	case 0:
+		return true;
+	case 1:
+		return byte[0] < 0x20 || byte[0] == 0x7f;
+	case 2:
+		return (byte[0] == 0xc2 && (byte[1] < 0xa0 || byte[1] == 0xad)) || (byte[0] == 0xd8 && byte[1] == 0x9c);
+	case 3:
+		if (byte[0] == 0xe2 && byte[1] == 0x80)
+			return (byte[2] >= 0x8b && byte[2] <= 0x8f) || (byte[2] >= 0xa8 && byte[2] <= 0xae);
+		return (byte[0] == 0xe2 && byte[1] == 0x81 && byte[2] >= 0xa0 && byte[2] <= 0xaf) ||
+		       (byte[0] == 0xef && byte[1] == 0xbb && byte[2] == 0xbf);
+	default:
+		return byte[0] == 0xf3 && byte[1] == 0xa0; /* tags, further variation selectors */
+	}
+}
+
+/* Bytes from inside reach a person's terminal here: everything that is not plain is shown as \xNN. */
+static void say_view(struct cc_buf *out, struct cc_view view)
+{
 	size_t at = 0;
 
 	while (at < view.len) {
 		const unsigned char *byte = (const unsigned char *)view.ptr + at;
 		size_t len = utf8_len(byte, view.len - at);
-		bool c1 = len == 2 && byte[0] == 0xc2 && byte[1] < 0xa0;
 
-		if (len == 0 || byte[0] < 0x20 || byte[0] == 0x7f || c1) {
-			cc_buf_addf(out, "\\x%02x", byte[0]);
-			at++;
-			continue;
+		if (is_hidden(byte, len)) {
+			len = len ? len : 1;
+			for (size_t i = 0; i < len; i++)
+				cc_buf_addf(out, "\\x%02x", byte[i]);
+		} else {
+			cc_buf_add(out, byte, len);
 		}
-		cc_buf_add(out, byte, len);
 		at += len;
 	}
+}
+
+static void say_safe(struct cc_buf *out, const char *text)
+{
+	say_view(out, cc_view_of(text));
 }
 
 void cc_event_say(const struct cc_event *event, struct cc_buf *out)
@@ -163,7 +188,7 @@ void cc_event_say(const struct cc_event *event, struct cc_buf *out)
 			cc_buf_addf(out, " %d", event->exit_code);
 		if (event->content.len) {
 			cc_buf_adds(out, ": ");
-			cc_buf_add(out, event->content.ptr, event->content.len);
+			say_view(out, event->content);
 		}
 		return;
 	}

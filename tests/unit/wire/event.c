@@ -63,7 +63,12 @@ static void a_line_for_a_person_holds_no_control_byte(void **state)
 {
 	struct cc_event event = {
 		.type = CC_EVENT_VIOLATION,
-		.violation = {.action = "file-write-create", .target = "/p/\033]0;x\a\n\302\233.env", .rule = "r"}};
+		.violation = {.action = "file-write-create",
+			      .target = "/p/\033]0;x\a\n\302\233.env",
+			      .rule = "r",
+			      /* right-to-left, isolate, no width, a tag, a soft hyphen */
+			      .grant = "\342\200\256 \342\201\246 \342\200\213 \363\240\200\201 \302\255"}};
+	struct cc_event content = {.type = CC_EVENT_STDOUT, .content = cc_view_of("\033]52;c;x\a\342\200\256")};
 	struct cc_buf out;
 
 	(void)state;
@@ -72,6 +77,11 @@ static void a_line_for_a_person_holds_no_control_byte(void **state)
 	for (size_t i = 0; i < out.len; i++)
 		assert_true((unsigned char)out.data[i] >= 0x20 && (unsigned char)out.data[i] < 0x7f);
 	assert_non_null(strstr(out.data, "\\x1b]0;x\\x07\\x0a"));
+	cc_buf_done(&out);
+	cc_buf_init(&out, 4096);
+	cc_event_say(&content, &out);
+	for (size_t i = 0; i < out.len; i++)
+		assert_true((unsigned char)out.data[i] >= 0x20 && (unsigned char)out.data[i] < 0x7f);
 	cc_buf_done(&out);
 }
 
