@@ -14,6 +14,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+enum { FOLDS_CASE = 0x40000000 };
+#define GET_FLAGS _IOR('f', 1, long) /* FS_IOC_GETFLAGS; linux/fs.h quarrels with sys/mount.h */
+
 void cc_loc_done(struct cc_loc *loc)
 {
 	cc_fd_close(&loc->parent);
@@ -207,6 +210,25 @@ static enum cc_verb refused_open(const struct cc_call *call, const struct cc_loc
 	return writes ? CC_VERB_WRITE : CC_VERB_CREATE;
 }
 
+/* A directory that folds case (ext4, f2fs, tmpfs) takes U+017F for s, U+212A for k, and skips characters without a
+ * shape: what is not ASCII could be a name that the rules know. */
+static bool may_be_another_name(enum cc_verb verb, const struct cc_loc *loc)
+{
+	const uint32_t makes = CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_MKDIR) | CC_VERB_BIT(CC_VERB_MKNOD) |
+			       CC_VERB_BIT(CC_VERB_BIND) | CC_VERB_BIT(CC_VERB_SYMLINK) | CC_VERB_BIT(CC_VERB_LINK_TO) |
+			       CC_VERB_BIT(CC_VERB_RENAME_TO);
+	const char *at = loc->name;
+	CC_AUTO_FD fd = -1;
+	unsigned flags = 0;
+
+	while ((signed char)*at > 0)
+		at++;
+	if (!*at || !(makes & CC_VERB_BIT(verb)))
+		return false;
+	fd = openat(loc->parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 && ioctl(fd, GET_FLAGS, &flags) == 0 && flags & FOLDS_CASE;
+}
+
 int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
 		  const struct cc_loc *from, enum cc_judge *out_judge)
 {
@@ -217,6 +239,8 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 
 	if (loc->special)
 		return 0; /* "." and "..": the kernel refuses what would change them */
+	if (may_be_another_name(verb, loc))
+		return cc_refuse(call, verb, wish.path, "name:folded", "the directory takes other letters for these");
 	if (from)
 		ask.from = wish.from = (struct cc_view){from->path, from->len};
 	decision = cc_decide(call->gate->rules, &ask);
