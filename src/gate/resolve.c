@@ -344,8 +344,9 @@ int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out)
 	if (len < 0)
 		return len;
 	out->len = (size_t)len;
-	out->unnamed = out->st.nlink == 0;
-	if (out->unnamed && out->len > tail && strcmp(out->path + out->len - tail, deleted) == 0) {
+	/* Both say it: some FUSE file systems count no links at all. */
+	out->unnamed = out->st.nlink == 0 && out->len > tail && strcmp(out->path + out->len - tail, deleted) == 0;
+	if (out->unnamed) {
 		out->len -= tail;
 		out->path[out->len] = '\0';
 	}
