@@ -205,9 +205,31 @@ static enum cc_code listen_on(uint16_t port, int *out_fd, struct cc_err *err)
 	return CC_OK;
 }
 
+/* Which directory each bind of the host has become: bubblewrap took it by name, and the owner knows which it meant. */
+static void add_roots(const struct cc_rules *rules, struct cc_jsonw *w)
+{
+	cc_jsonw_key(w, "roots");
+	cc_jsonw_array(w);
+	for (size_t i = 0; i < rules->mount_count; i++) {
+		CC_AUTO_FD fd = -1;
+		struct cc_statx st = {0};
+		char text[64];
+
+		if (rules->mounts[i].mode == CC_MOUNT_PRIVATE)
+			continue;
+		fd = open(rules->mounts[i].path, O_PATH | O_CLOEXEC);
+		if (fd >= 0)
+			(void)cc_k_statx(fd, "", &st);
+		snprintf(text, sizeof(text), "%x:%x:%llx", st.dev_major, st.dev_minor, (unsigned long long)st.ino);
+		cc_jsonw_str(w, text);
+	}
+	cc_jsonw_end(w);
+}
+
 static enum cc_code step_listen(struct cc_init *init, struct cc_err *err)
 {
-	static const char text[] = "{\"m\":\"listeners\"}";
+	struct cc_buf text;
+	struct cc_jsonw w;
 	int fds[CC_INIT_LISTEN_MAX];
 	size_t count = 0;
 	enum cc_code code = CC_OK;
@@ -217,8 +239,17 @@ static enum cc_code step_listen(struct cc_init *init, struct cc_err *err)
 		if (code == CC_OK)
 			count++;
 	}
+	cc_buf_init(&text, 60000);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "m", "listeners");
+	add_roots(init->rules, &w);
+	cc_jsonw_end(&w);
 	if (code == CC_OK)
-		code = cc_tell_owner(init->control, text, sizeof(text) - 1, fds, count, err);
+		code = cc_buf_check(&text, "the list of binds", err);
+	if (code == CC_OK)
+		code = cc_tell_owner(init->control, text.data, text.len, fds, count, err);
+	cc_buf_done(&text);
 	while (count)
 		cc_fd_close(&fds[--count]);
 	return code;

@@ -12,7 +12,8 @@
  *   list    {id, path}                          names of regular files below a private directory (bounded)
  *   end     {}                                  end of session: init exits, the kernel ends the rest
  * cc-init -> owner
- *   listeners {}                                fds: one listening TCP socket per port of setup.listen, in order
+ *   listeners {roots: ["MAJOR:MINOR:INODE"]}    which directory each bind of the host has become, in rule order;
+ *                                               fds: one listening TCP socket per port of setup.listen, in order
  *   ready   {facts:{landlock, threads, ...}}
  *   failed  {step, errno, text}                 then init exits 125: nothing was started
  *   started {id, pid}                           [fds: PTY master]

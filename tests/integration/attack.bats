@@ -167,3 +167,25 @@ print("alive")'
 	run "$CCBOX" run --quiet --env 'NEW={"anthropic":{"type":"oauth","refresh":"r2","access":"a","expires":2}}' -- "$PWD/bin/opencode"
 	grep -q r2 "$HOME/.local/share/opencode/auth.json"
 }
+
+@test "a bind that is swapped for a link while the session starts (another session on the tree)" {
+	mkdir sub victim aside
+	cat >"$BASE/swap.py" <<-'P'
+		import os, time
+		while True:
+		    try:
+		        os.rename('sub', 'aside/sub'); os.symlink('victim', 'sub'); time.sleep(0.004)
+		        os.unlink('sub'); os.rename('aside/sub', 'sub'); time.sleep(0.004)
+		    except OSError: time.sleep(0.001)
+	P
+	python3 "$BASE/swap.py" &
+	swapper=$!
+	good=0
+	for i in $(seq 40); do
+		box --bind "$PWD/sub" -- sh -c "echo in >$PWD/sub/mark" >/dev/null 2>&1 && good=$((good + 1))
+		[ ! -e victim/mark ] || break
+	done
+	kill "$swapper"
+	wait "$swapper" 2>/dev/null || true
+	[ ! -e victim/mark ]
+}

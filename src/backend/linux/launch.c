@@ -15,6 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { STEP_TIMEOUT_MS = 20000, PLAN_ARGS_MAX = 8 << 20 };
@@ -202,6 +205,51 @@ static enum cc_code expect(struct cc_native_box *box, int sock, const char *who,
 	return cc_fail(err, CC_EPROTO, 0, "%s said \"%s\" instead of \"%s\"", who, name, want);
 }
 
+/* bubblewrap takes binds by name, following links. What is in a tree that another session writes may be swapped for a
+ * link meanwhile: so which directory it is is looked at before, through no link, and compared afterwards. */
+static enum cc_code look_at_roots(const struct cc_rules *rules, struct cc_strv *roots, struct cc_err *err)
+{
+	struct {
+		uint64_t flags, mode, resolve;
+	} how = {O_PATH | O_CLOEXEC, 0, 4 /* RESOLVE_NO_SYMLINKS */};
+	enum cc_code code = CC_OK;
+
+	for (size_t i = 0; code == CC_OK && i < rules->mount_count; i++) {
+		CC_AUTO_FD fd = -1;
+		struct stat st;
+
+		if (rules->mounts[i].mode == CC_MOUNT_PRIVATE)
+			continue;
+		fd = (int)syscall(SYS_openat2, AT_FDCWD, rules->mounts[i].path, &how, sizeof(how));
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return cc_fail(err, CC_EPOLICY, errno, "the bind %s", rules->mounts[i].path);
+		code = cc_strv_pushf(roots, err, "%x:%x:%llx", major(st.st_dev), minor(st.st_dev),
+				     (unsigned long long)st.st_ino);
+	}
+	return code;
+}
+
+static enum cc_code same_roots(const struct cc_native_box *box, const struct cc_rules *rules, struct cc_err *err)
+{
+	CC_AUTO(cc_json_doc) doc = NULL;
+	const struct cc_json *list, *item;
+	size_t mount = 0;
+	enum cc_code code = cc_json_parse("cc-init", (struct cc_view){box->msg.text, box->msg.len}, 0, &doc, err);
+
+	if (code != CC_OK)
+		return code;
+	list = cc_json_get(cc_json_root(doc), "roots");
+	item = list ? list->child : NULL;
+	for (size_t i = 0; i < box->roots.count; i++, item = item->next, mount++) {
+		while (mount < rules->mount_count && rules->mounts[mount].mode == CC_MOUNT_PRIVATE)
+			mount++;
+		if (!item || !cc_view_is(item->text, box->roots.items[i]))
+			return cc_fail(err, CC_EPOLICY, 0, "the bind %s was swapped for another while it was mounted",
+				       mount < rules->mount_count ? rules->mounts[mount].path : "?");
+	}
+	return item ? cc_fail(err, CC_EPROTO, 0, "cc-init has more binds than were asked for") : CC_OK;
+}
+
 /* Enters a step; a twin build may ask it to fail, to show that a failed step leaves nothing started. */
 static enum cc_code enter(const struct cc_launch *how, enum cc_native_step next, enum cc_native_step *step,
 			  struct cc_err *err)
@@ -230,6 +278,8 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 		code = expect(box, box->init, "cc-init", "listeners", err);
 	if (code == CC_OK && box->msg.fd_count != 2)
 		code = cc_fail(err, CC_EPROTO, 0, "cc-init sent %zu listeners", box->msg.fd_count);
+	if (code == CC_OK)
+		code = same_roots(box, *how->rules, err);
 	if (code != CC_OK)
 		return code;
 	code = enter(how, CC_STEP_POLICY, step, err);
@@ -286,6 +336,8 @@ static enum cc_code start_all(const struct cc_launch *how, struct cc_native_box 
 	code = enter(how, CC_STEP_BWRAP, step, err);
 	if (code == CC_OK)
 		code = cc_peer_pair(&box->init, &init_end, err);
+	if (code == CC_OK)
+		code = look_at_roots(*how->rules, &box->roots, err);
 	if (code == CC_OK)
 		code = start_bwrap(how, box, init_end, diag_end, err);
 	if (code != CC_OK)

@@ -189,6 +189,7 @@ void cc_native_end(struct cc_box *box)
 	cc_fd_close(&native->diag);
 	cc_peer_msg_close(&native->msg);
 	cc_buf_done(&native->diag_text);
+	cc_strv_done(&native->roots);
 	free(native);
 }
 

@@ -16,6 +16,7 @@ struct cc_native_box {
 	int diag;   /* standard error of bwrap and cc-init, read end */
 	struct cc_buf diag_text;
 	struct cc_peer_msg msg;
+	struct cc_strv roots; /* which directory each bind was before bubblewrap took it by name */
 };
 
 /* Launch steps in order; each can be made to fail in a twin build. */
