@@ -32,6 +32,13 @@ static const struct cc_rule git_border = {
 	.reason = "a directory moved over the border of a git directory carries parts that nobody judged",
 };
 
+static const struct cc_rule above_mount = {
+	.kind = CC_RULE_TREE,
+	.effect = CC_EFFECT_DENY,
+	.id = "mount:above",
+	.reason = "another bind lies below it, and would be moved away and replaced",
+};
+
 struct walk {
 	const struct cc_rules *rules;
 	const struct cc_ask *ask;
@@ -337,6 +344,17 @@ static struct cc_decision weigh(const struct walk *w)
 	return out;
 }
 
+static bool is_above_mount(const struct cc_rules *rules, struct cc_view path)
+{
+	for (size_t i = 0; i < rules->mount_count; i++) {
+		struct cc_view mount = cc_view_of(rules->mounts[i].path);
+
+		if (mount.len > path.len && cc_path_within(mount, path))
+			return true;
+	}
+	return false;
+}
+
 struct cc_decision cc_decide(const struct cc_rules *rules, const struct cc_ask *ask)
 {
 	struct walk w = {.rules = rules,
@@ -357,6 +375,8 @@ struct cc_decision cc_decide(const struct cc_rules *rules, const struct cc_ask *
 		if (writes || !w.mount)
 			return out;
 	}
+	if ((w.mask & ~PASSES_ABOVE) && is_above_mount(rules, ask->path))
+		return (struct cc_decision){.match = CC_MATCH_ANCESTOR, .rule = &above_mount, .mount = w.mount};
 	if ((ask->verb == CC_VERB_READ && !rules->reads_judged) ||
 	    (w.mount->mode == CC_MOUNT_PRIVATE && !rules->index->private_rules)) {
 		out.verdict = CC_ALLOW;

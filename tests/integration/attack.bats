@@ -189,3 +189,12 @@ print("alive")'
 	wait "$swapper" 2>/dev/null || true
 	[ ! -e victim/mark ]
 }
+
+@test "a read-only bind inside a writable one is not moved away with its parent and replaced" {
+	mkdir -p a/b/c && echo host >a/b/c/f
+	run "$CCBOX" run --bind . --bind a/b/c:ro -- sh -c 'mkdir -p x/b/c x/c; echo evil >x/b/c/f; echo evil >x/c/f
+		mv a y; mv x a; mv a/b a/z; mv x/b a/b; mv -T x a
+		python3 -c "import ctypes; print(ctypes.CDLL(None).renameat2(-100, b\"x\", -100, b\"a\", 2))"'
+	[ "$(cat a/b/c/f)" = host ]
+	[[ $output == *mount:above* ]]
+}
