@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* Denials of ever new names: so many at once, and so many a second; what is over is counted. */
+enum { BURST = 200, PER_SECOND = 50 };
 enum { REPEATS_MAX = 128, MESSAGE_MAX = 8192, KEY_MAX = 300 };
 
 struct message {
@@ -37,6 +39,8 @@ struct cc_report {
 	struct repeat repeats[REPEATS_MAX];
 	size_t repeat_count;
 	int64_t due;
+	int64_t tokens; /* thousandths of a message */
+	int64_t refilled;
 };
 
 enum cc_code cc_report_new(int owner, struct cc_report **out_report, struct cc_err *err)
@@ -48,6 +52,7 @@ enum cc_code cc_report_new(int owner, struct cc_report **out_report, struct cc_e
 	report->owner = owner;
 	report->last = &report->first;
 	report->due = INT64_MAX;
+	report->tokens = BURST * 1000;
 	*out_report = report;
 	return CC_OK;
 }
@@ -162,6 +167,22 @@ static void post_net(struct cc_report *report, const struct cc_report_net *net, 
 	cc_buf_done(&grant);
 }
 
+static bool has_token(struct cc_report *report, int64_t now)
+{
+	int64_t passed = now - report->refilled;
+
+	report->refilled = now;
+	report->tokens = passed > 0 && passed < BURST * 1000 / PER_SECOND ? report->tokens + passed * PER_SECOND
+			 : passed > 0                                     ? BURST * 1000
+									  : report->tokens;
+	if (report->tokens > BURST * 1000)
+		report->tokens = BURST * 1000;
+	if (report->tokens < 1000)
+		return false;
+	report->tokens -= 1000;
+	return true;
+}
+
 static void tell_repeat(struct cc_report *report, struct repeat *repeat, int64_t now)
 {
 	const struct cc_report_net net = {
@@ -171,8 +192,10 @@ static void tell_repeat(struct cc_report *report, struct repeat *repeat, int64_t
 		.reason = repeat->reason,
 	};
 
-	if (repeat->count)
+	if (repeat->count && has_token(report, now))
 		post_net(report, &net, repeat->count);
+	else
+		report->dropped += repeat->count;
 	repeat->count = 0;
 	repeat->told = now;
 }
@@ -228,8 +251,12 @@ static bool counted(struct cc_report *report, int64_t now, const struct cc_repor
 
 void cc_report_net(struct cc_report *report, int64_t now, const struct cc_report_net *net)
 {
-	if (net->allowed || !counted(report, now, net))
+	if (!net->allowed && counted(report, now, net))
+		return;
+	if (net->allowed || has_token(report, now))
 		post_net(report, net, 1);
+	else
+		report->dropped++;
 }
 
 int64_t cc_report_tick(struct cc_report *report, int64_t now)

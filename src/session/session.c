@@ -4,6 +4,7 @@
 #include "policy/rules.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +163,18 @@ static void emit_enforcer(struct cc_session *session, enum cc_event_type type, c
 	cc_session_emit(session, &event);
 }
 
+static void emit_dropped(struct cc_session *session, int64_t count)
+{
+	struct cc_event event = {.type = CC_EVENT_NOTICE};
+	char text[80];
+
+	if (count <= 0)
+		return;
+	snprintf(text, sizeof(text), "%lld more refusals of the network, not told one by one", (long long)count);
+	event.content = cc_view_of(text);
+	cc_session_emit(session, &event);
+}
+
 static void emit_net(struct cc_session *session, const struct cc_note *note)
 {
 	const struct cc_json *root = cc_json_root(note->doc);
@@ -183,6 +196,7 @@ static void emit_net(struct cc_session *session, const struct cc_note *note)
 	};
 	cc_session_emit(session, &event);
 	cc_buf_done(&target);
+	emit_dropped(session, cc_json_int(root, "dropped", 0));
 }
 
 static void emit_closed(struct cc_session *session, const struct cc_note *note)

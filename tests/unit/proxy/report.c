@@ -55,6 +55,27 @@ static bool next(struct ends *ends, char *text, size_t max)
 	return true;
 }
 
+static void ever_new_names_are_told_so_far_and_then_counted(void **state)
+{
+	struct ends *ends = *state;
+	char text[1024], host[32];
+	int told = 0;
+
+	for (int i = 0; i < 5000; i++) {
+		struct cc_report_net net = denied;
+
+		snprintf(host, sizeof(host), "h%d.test", i);
+		net.host = cc_view_of(host);
+		cc_report_net(ends->report, 1000, &net);
+		while (next(ends, text, sizeof(text)))
+			told++;
+	}
+	assert_in_range(told, 200, 200);
+	cc_report_net(ends->report, 60000, &denied);
+	assert_true(next(ends, text, sizeof(text)));
+	assert_non_null(strstr(text, "\"dropped\":4800"));
+}
+
 static void the_first_is_told_and_repeats_are_counted(void **state)
 {
 	struct ends *ends = *state;
@@ -150,6 +171,7 @@ static void a_refusal_says_what_to_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(ever_new_names_are_told_so_far_and_then_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_first_is_told_and_repeats_are_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_owner_costs_events_not_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(foreign_bytes_are_escaped_and_cut, set_up, tear_down),
