@@ -153,6 +153,37 @@ static enum cc_code add_worktrees(const char *git_dir, struct cc_strv *paths, st
 	return code;
 }
 
+static enum cc_code add_linked(const char *path, struct cc_strv *paths, struct cc_err *err)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode) || !realpath(path, real))
+		return CC_OK;
+	return cc_strv_push(paths, real, err);
+}
+
+/* Hooks are often links to scripts of the tree: what git runs is what they lead to. */
+static enum cc_code add_hooks(const char *git_dir, struct cc_strv *paths, struct cc_err *err)
+{
+	char dir_path[PATH_MAX + 16];
+	char path[2 * PATH_MAX];
+	const struct dirent *entry;
+	enum cc_code code;
+	DIR *dir;
+
+	snprintf(dir_path, sizeof(dir_path), "%s/hooks", git_dir);
+	code = add_linked(dir_path, paths, err);
+	dir = opendir(dir_path);
+	for (int count = 0; dir && code == CC_OK && count < LEVELS_MAX && (entry = readdir(dir)); count++) {
+		snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
+		code = add_linked(path, paths, err);
+	}
+	if (dir)
+		closedir(dir);
+	return code;
+}
+
 enum cc_code cc_git_place_content(const struct cc_git_place *place, struct cc_strv *out_paths, struct cc_err *err)
 {
 	static const char *const names[] = {"hooks",       "config",    "config.worktree",         "info/attributes",
@@ -161,6 +192,8 @@ enum cc_code cc_git_place_content(const struct cc_git_place *place, struct cc_st
 	enum cc_code code = CC_OK;
 
 	for (size_t d = 0; d < CC_COUNT(dirs); d++) {
+		if (dirs[d] && code == CC_OK)
+			code = add_hooks(dirs[d], out_paths, err);
 		if (!dirs[d] || has_git_part(dirs[d]))
 			continue;
 		for (size_t i = 0; code == CC_OK && i < CC_COUNT(names); i++)

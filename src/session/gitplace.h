@@ -19,8 +19,8 @@ struct cc_git_place {
 	char *separate;
 };
 
-/* What git runs or believes in a repository whose directory is not called .git, so that no rule knows it by name:
- * absolute paths, for every such directory of the place. */
+/* Absolute paths of what git runs or believes and no rule knows by name: in a repository whose directory is not called
+ * .git, and what hooks that are links lead to. */
 CC_MUST enum cc_code cc_git_place_content(const struct cc_git_place *place, struct cc_strv *out_paths,
 					  struct cc_err *err);
 

@@ -198,3 +198,21 @@ print("alive")'
 	[ "$(cat a/b/c/f)" = host ]
 	[[ $output == *mount:above* ]]
 }
+
+@test "a hook that is a link to a script of the tree" {
+	git init -q . && git commit -q --allow-empty -m a
+	mkdir -p scripts/sub
+	printf '#!/bin/sh\nexit 0\n' | tee scripts/check.sh >scripts/sub/other.sh
+	chmod +x scripts/check.sh scripts/sub/other.sh
+	ln -s ../../scripts/check.sh .git/hooks/pre-commit
+	ln -s "$PWD/scripts/sub/other.sh" .git/hooks/post-commit
+	box -- sh -c "$(hook scripts/check.sh) $(hook scripts/sub/other.sh) $(hook n) mv n scripts/check.sh; rm scripts/check.sh
+		$(hook scripts/free.sh) mv scripts/sub s3; mv scripts s2" || true
+	[ -e scripts/free.sh ]
+	person .
+	unharmed
+	rm -r .git/hooks && ln -s ../scripts/hooks .git/hooks && mkdir scripts/hooks
+	box -- sh -c "$(hook scripts/hooks/pre-commit) mv scripts s2" || true
+	person .
+	unharmed
+}
