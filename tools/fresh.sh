@@ -31,6 +31,7 @@ cp -a "$base" "$tree"
 cp -L /etc/resolv.conf "$tree/etc/resolv.conf"
 apt-config dump | grep -E '^Acquire::(Check|http|https|Retries|ForceIPv4)' >"$tree/etc/apt/apt.conf.d/99host" || true
 git clone -q --no-hardlinks "$top" "$tree/root/ccbox"
+git clone -q --no-hardlinks "$top" "$tree/root/of-ann"
 
 cat >"$tree/root/enter" <<'ENTER'
 set -eu
@@ -66,6 +67,8 @@ set -u
 hostname -F /etc/hostname 2>/dev/null
 apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends make >/dev/null 2>&1 || exit 1
 useradd -m -s /bin/sh ann
+mv /root/of-ann /home/ann/ccbox
+chown -R ann: /home/ann/ccbox
 report() { echo "RESULT $1: $2"; }
 as_ann() { (cd /home/ann/ccbox && setpriv --reuid=ann --regid=ann --init-groups env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/ann USER=ann LOGNAME=ann LC_ALL=C.UTF-8 "$@"); }
 first() { # NAME COMMAND... : `make run` with the README's kind of command
@@ -89,9 +92,8 @@ second() { # NAME COMMAND... : `make check`
 }
 for step in $STEPS; do
 	echo "=== $step"
-	case $step in user-*)
-		[ -d /home/ann/ccbox ] || { git clone -q /root/ccbox /home/ann/ccbox && chown -R ann: /home/ann/ccbox; }
-		cd /home/ann/ccbox ;;
+	case $step in
+	user-*) cd /home/ann/ccbox ;;
 	*) cd /root/ccbox ;;
 	esac
 	case $step in
