@@ -20,6 +20,7 @@ cp -r "$source/tests" "$place/tests"
 mkdir -p "$place/tools"
 cp "$source/tools/clients.sh" "$place/tools/"
 chmod -R a+rX "$place"
+cd "$place"
 export DENY_SYSCALL="$place/build/deny-syscall" BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-120}
 export CCBOX="$place/build/ccbox" TMPDIR="$place/tmp" LC_ALL=C.UTF-8
 if [ "$who" = user ] && [ "$(id -u)" = 0 ]; then

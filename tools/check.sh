@@ -14,7 +14,11 @@ build() { # directory, options...
 	dir=$1
 	shift
 	log=$(mktemp)
-	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; return 1; }
+	again=
+	# `make run` may have set it up before musl, cmocka and bats were there
+	[ ! -f "$dir/build.ninja" ] || again=--reconfigure
+	# shellcheck disable=SC2086
+	meson setup $again "$dir" "$@" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; return 1; }
 	ninja -C "$dir" >"$log" 2>&1
 	code=$?
 	if [ $code != 0 ] || grep -q 'warning:' "$log"; then
