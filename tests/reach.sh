@@ -7,13 +7,10 @@ place=$(mktemp -d /tmp/ccbox-reach.XXXXXX)
 trap 'rm -rf "$place"' EXIT
 for arg; do
 	shift
-	case $arg in /*)
-		if [ -f "$arg" ]; then
-			cp "$arg" "$place/"
-			arg=$place/${arg##*/}
-		fi
-		;;
-	esac
+	if [ -f "$arg" ]; then # meson names its own programs from the build directory, where this starts
+		cp "$arg" "$place/"
+		arg=$place/${arg##*/}
+	fi
 	set -- "$@" "$arg"
 done
 chmod -R a+rX "$place"

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tools/steps.sh
 step "build without a warning" build build -Dwerror=false
 [ $failed = 0 ] || { echo "0 passed, 1 failed"; exit 1; }
+clients
 step "tests" run_tests build testlog --no-suite long
 step "build with ASan and UBSan" build build-asan -Db_sanitize=address,undefined -Db_lundef=false
 step "unit, golden and fuzz replay under ASan and UBSan" run_tests build-asan testlog --suite unit --suite golden --suite fuzz

@@ -32,6 +32,11 @@ run_tests() { # directory, name of the log, options...: what failed is in the lo
 	meson test -C "$dir" --no-rebuild --logbase "$log" "$@" >"$dir/$log.out" 2>&1
 	[ -s "$dir/meson-logs/$log.json" ] || { cat "$dir/$log.out"; return 1; }
 }
+clients() { # real agents that tests drive; where they cannot be had, those tests skip and say why
+	CCBOX_CLIENTS=${CCBOX_CLIENTS:-/var/tmp/ccbox-clients-$(id -u)}
+	export CCBOX_CLIENTS
+	tools/clients.sh claude >/dev/null || true
+}
 last_line() { # file of the tally, file for its last line: which must not look green where a step failed
 	tail -n 1 "$1" >"$2"
 	[ $failed = 0 ] || sed -i 's/, 0 failed/, 1 failed/' "$2"

@@ -53,7 +53,8 @@ int main(int argc, char **argv)
 		struct cc_err err = {0};
 		struct cc_proof proof;
 
-		if (cc_proof_run(environ, &proof, &err) == CC_OK && proof.started && proof.names_held && proof.hosts_held)
+		if (cc_proof_run(environ, &proof, &err) == CC_OK && proof.started && proof.names_held &&
+		    proof.hosts_held)
 			held++;
 		else
 			printf("# round %ld: %s\n", i, err.what);
