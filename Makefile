@@ -23,7 +23,8 @@ bench: build
 	@tools/bench.sh
 
 install: build
-	@meson install -C build --no-rebuild --destdir "$(DESTDIR)"
+	@meson setup --reconfigure build --prefix="$(PREFIX)" >/dev/null && ninja -C build >/dev/null
+	@meson install -C build --no-rebuild --quiet --destdir "$(abspath $(DESTDIR))"
 
 format:
 	@find src tests include -name '*.[ch]' | xargs clang-format-14 -i

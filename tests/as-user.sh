@@ -19,7 +19,13 @@ cp "$build/tests/integration/deny-syscall" "$place/build/"
 cp -r "$source/tests" "$place/tests"
 mkdir -p "$place/tools"
 cp "$source/tools/clients.sh" "$place/tools/"
+if [ "$file" = install.bats ]; then
+	meson install -C "$build" --no-rebuild --quiet --destdir "$place/dest" >/dev/null
+	INSTALLED=$(dirname "$(dirname "$(find "$place/dest" -path '*/bin/ccbox')")")
+	export INSTALLED
+fi
 chmod -R a+rX "$place"
+cd "$place"
 export DENY_SYSCALL="$place/build/deny-syscall" BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-120}
 export CCBOX="$place/build/ccbox" TMPDIR="$place/tmp" LC_ALL=C.UTF-8
 if [ "$who" = user ] && [ "$(id -u)" = 0 ]; then

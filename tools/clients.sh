@@ -2,8 +2,9 @@
 # Installs the real agents that the tests drive, at pinned versions, outside the checkout so that an ordinary user can read
 # them too. Prints the directory. Exit 1 with the reason when npm cannot deliver. Test dependencies only, never shipped.
 # usage: clients.sh NAME...      names: claude
+# Once, by tools/check.sh, before the tests that use them run side by side.
 set -eu
-dir=${CCBOX_CLIENTS:-/var/tmp/ccbox-clients}
+dir=${CCBOX_CLIENTS:-/var/tmp/ccbox-clients-$(id -u)}
 for name in "$@"; do
 	case $name in
 	claude) package=@anthropic-ai/claude-code@2.1.332 program=@anthropic-ai/claude-code-linux-x64/claude ;;
@@ -13,8 +14,8 @@ for name in "$@"; do
 	mkdir -p "$dir/$name"
 	chmod 755 "$dir" "$dir/$name"
 	# the platform package carries the program; the postinstall script is not needed
-	if ! npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$dir/$name" "$package" >"$dir/$name/log" 2>&1; then
-		echo "npm could not install $package: $(tail -n 1 "$dir/$name/log")" >&2
+	if ! npm install --loglevel=error --no-audit --no-fund --ignore-scripts --prefix "$dir/$name" "$package" >"$dir/$name/log" 2>&1; then
+		echo "npm could not install $package: $(grep -m 1 . "$dir/$name/log")" >&2
 		exit 1
 	fi
 	[ -x "$dir/$name/node_modules/$program" ] || { echo "$package came without $program" >&2; exit 1; }

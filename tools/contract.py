@@ -32,6 +32,8 @@ def main():
             if not os.path.exists(path):
                 wrong.append(f'row {row}: {path} does not exist')
         for test in wanted:
+            if os.getuid() != 0:  # an ordinary user's run has only that half
+                test = re.sub(r'^(attack-\w+)-user$', r'\1', test.replace('integration-root-', 'integration-user-'))
             if test not in ran and test not in programs:
                 wrong.append(f'row {row}: the test "{test}" did not run')
     for row in ROWS:

@@ -1,31 +1,59 @@
 #!/bin/sh
 # Installs what is missing, and says so. Usage: tools/deps.sh run|check|long
-# Each line: a command or a file that shows that the package is there, and the package.
+# Each line: what shows that the package is there (a command, a file, or a name that probe() knows), and the package. Where
+# releases differ, both sides list what would do, the best first: Debian 13 has no clang 14.
 set -eu
 run='bwrap:bubblewrap cc:gcc meson:meson ninja:ninja-build pkg-config:pkg-config /usr/include/stdio.h:libc6-dev'
 check='musl-gcc:musl-tools bats:bats /usr/include/cmocka.h:libcmocka-dev git:git curl:curl python3:python3
-python3-venv:/:python3-venv clang-14:clang-14 clang-format-14:clang-format-14 clang-tidy-14:clang-tidy-14 mandoc:mandoc
-shellcheck:shellcheck setpriv:util-linux ssh:openssh-client /usr/sbin/sshd:openssh-server node:nodejs npm:npm
-make:make strace:strace'
-long='/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a:libclang-rt-14-dev chromium:chromium
-debootstrap:debootstrap'
+/etc/ssl/certs/ca-certificates.crt:ca-certificates python3-venv:python3-venv clang-format-14|clang-format:clang-format-14|clang-format
+clang-tidy-14|clang-tidy:clang-tidy-14|clang-tidy mandoc:mandoc shellcheck:shellcheck setpriv:util-linux ssh:openssh-client
+/usr/sbin/sshd:openssh-server node:nodejs npm:npm make:make strace:strace pgrep:procps patch:patch file:file xz:xz-utils
+script:bsdutils'
+long='clang-14|clang:clang-14|clang fuzzer:libclang-rt-14-dev|libclang-rt-dev chromium:chromium'
 case ${1:-run} in
 run) want=$run ;;
 check) want="$run $check" ;;
 long) want="$run $check $long" ;;
 *) echo "usage: tools/deps.sh run|check|long" >&2; exit 2 ;;
 esac
-missing=
-for pair in $want; do
-	probe=${pair%%:*}
-	package=${pair##*:}
-	case $probe in
-	/*) [ -e "$probe" ] && continue ;;
-	python3-venv) python3 -c 'import ensurepip' 2>/dev/null && continue ;;
-	*) command -v "$probe" >/dev/null 2>&1 && continue ;;
+
+probe() { # is it there?
+	case $1 in
+	/*) [ -e "$1" ] ;;
+	python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
+	fuzzer)
+		for cc in clang-14 clang; do
+			command -v "$cc" >/dev/null 2>&1 || continue
+			echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { (void)d; return n == 7; }' |
+				"$cc" -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null && return 0
+		done
+		return 1
+		;;
+	*'|'*)
+		for one in $(echo "$1" | tr '|' ' '); do
+			command -v "$one" >/dev/null 2>&1 && return 0
+		done
+		return 1
+		;;
+	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
-	missing="$missing $package"
-done
+}
+
+missing() {
+	for pair in $want; do
+		probe "${pair%%:*}" || printf ' %s' "${pair##*:}"
+	done
+}
+
+choose() { # of each A|B the first that this release has; nothing where it has none
+	for package; do
+		for one in $(echo "$package" | tr '|' ' '); do
+			apt-cache show "$one" >/dev/null 2>&1 && { printf ' %s' "$one"; break; }
+		done
+	done
+}
+
+missing=$(missing)
 [ -z "$missing" ] && exit 0
 echo "ccbox: installing what is missing:$missing" >&2
 if ! command -v apt-get >/dev/null 2>&1; then
@@ -40,7 +68,19 @@ if [ "$(id -u)" != 0 ]; then
 	fi
 	sudo=sudo
 fi
-export DEBIAN_FRONTEND=noninteractive
-# shellcheck disable=SC2086
-$sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 ||
-	{ $sudo apt-get update -qq && $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null; }
+get() { # DEBIAN_FRONTEND has to be said to the program: sudo drops it
+	# shellcheck disable=SC2046,SC2086
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(choose $missing)
+}
+# Lists of packages may be missing or old: where it does not work with these, it has to work with new ones.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+get >"$log" 2>&1 && missing=$(missing)
+if [ -n "$missing" ]; then
+	$sudo apt-get update -qq >"$log" 2>&1 && get >>"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+	missing=$(missing)
+fi
+if [ -n "$missing" ]; then
+	echo "ccbox: still missing after the installation:$missing" >&2
+	exit 1
+fi

@@ -49,7 +49,8 @@ struct cc_worker {
 	struct cc_gate_umask umasks[CC_GATE_UMASKS];
 };
 
-/* Something made in this session: a socket by bind, a git directory. The descriptor pins the inode, so its number cannot be used again. */
+/* Something made in this session: a socket by bind, a git directory. The descriptor pins the inode, so its number
+ * cannot be used again. */
 struct cc_gate_pin {
 	uint64_t ino;
 	uint32_t dev_major, dev_minor;

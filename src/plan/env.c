@@ -20,8 +20,8 @@ static const char *const session_env[] = {
 	"ftp_proxy=socks5h://127.0.0.1:1080",
 	"CC_SOCKS=socks5h://127.0.0.1:1080",
 	"NODE_USE_ENV_PROXY=1",
-	"JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 "
-	"-Dhttps.proxyPort=3128 -Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]",
+	("JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 "
+	 "-Dhttps.proxyPort=3128 -Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]"),
 	/* ControlMaster would try to leave a socket of the host's ssh */
 	"GIT_SSH_COMMAND=ssh -o ProxyCommand='/run/ccbox/cc-connect %h %p' -o ControlMaster=no -o ControlPath=none",
 	"GIT_TEMPLATE_DIR=",

@@ -56,17 +56,17 @@ n 4 'config.worktree' put work/.git/config.worktree "$evil"
 
 # A repository out of its parts. (HEAD and config of one that was there before the session: tests/integration/git.bats.)
 n 4 '.git moved away' mv work/.git work/g
-mkdir docs && cd docs
+mkdir docs && cd docs || exit 1
 n 4 'a bare repository in docs' run "echo 'ref: refs/heads/m' > HEAD && mkdir objects refs && printf '%s' '$evil' > config"
-cd .. && mkdir docs2 && cd docs2
+cd .. && mkdir docs2 && cd docs2 || exit 1
 n 4 'in another order' run "printf '%s' '$evil' > config && mkdir refs && echo 'ref: refs/heads/m' > HEAD && mkdir objects"
-cd .. && mkdir docs3 && cd docs3
+cd .. && mkdir docs3 && cd docs3 || exit 1
 n 4 'its last part by rename' run "printf '%s' '$evil' > config && mkdir refs o && echo 'ref: refs/heads/m' > HEAD && mv o objects"
-cd .. && mkdir docs4 && cd docs4
+cd .. && mkdir docs4 && cd docs4 || exit 1
 n 4 'HEAD and commondir' run "echo 'ref: refs/heads/m' > HEAD && echo ../evil > commondir"
-cd .. && mkdir docs5 && cd docs5
+cd .. && mkdir docs5 && cd docs5 || exit 1
 n 4 'its last part by a hard link' run "printf '%s' '$evil' > cfg && mkdir refs objects && echo 'ref: refs/heads/m' > HEAD && ln cfg config"
-cd .. && mkdir docs6 && cd docs6
+cd .. && mkdir docs6 && cd docs6 || exit 1
 n 4 'by a symlink' run "printf '%s' '$evil' > cfg && mkdir refs objects && echo 'ref: refs/heads/m' > HEAD && ln -s cfg config"
 cd ..
 n 4 'a directory renamed to .git' run "mkdir nest nest/d && mv nest/d nest/.git"

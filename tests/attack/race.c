@@ -8,7 +8,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-enum { OPENS = 8000, SWAPS = 3000, PAIRS = 2000, FORKS = 200 };
+enum { OPENS = 8000, SWAPS = 3000, PAIRS = 2000, FORKS = 200, MOST = 10000000 };
 
 static char path[64] __attribute__((aligned(8))) = "race.txt";
 static volatile bool stop;
@@ -139,13 +139,17 @@ static void storm(void)
 	say(good, "96", "a fork storm", 0);
 }
 
-int main(void)
+/* An argument is the number of tries for each race, for the long run. */
+int main(int argc, char **argv)
 {
-	against("84", "the path's bytes change", flip_memory, path, OPENS, O_WRONLY | O_CREAT);
-	against("85", "a link changes its target", swap_link, "l1", SWAPS, O_WRONLY | O_CREAT);
-	against("86", "a directory becomes a link to hooks", swap_dir, "d1/pre-push", SWAPS, O_WRONLY | O_CREAT);
+	long asked = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+	int opens = asked > 0 && asked <= MOST ? (int)asked : OPENS, swaps = opens == OPENS ? SWAPS : opens;
+
+	against("84", "the path's bytes change", flip_memory, path, opens, O_WRONLY | O_CREAT);
+	against("85", "a link changes its target", swap_link, "l1", swaps, O_WRONLY | O_CREAT);
+	against("86", "a directory becomes a link to hooks", swap_dir, "d1/pre-push", swaps, O_WRONLY | O_CREAT);
 	say(access(".git/hooks/pre-push", F_OK) < 0, "86", "no hook came into being", 0);
-	against("FS-27", "a directory becomes a link to a host directory", swap_outside, "e1/made", SWAPS,
+	against("FS-27", "a directory becomes a link to a host directory", swap_outside, "e1/made", swaps,
 		O_WRONLY | O_CREAT);
 	interrupted();
 	storm();

@@ -149,7 +149,7 @@ static void terminal(void)
 	harness_result(write(master, "word\n", 5) == 5 && reads(master, "got word"), "typed input");
 	harness_result(exits(10, "code", 0), "its end");
 	close(master);
-	ask(11, harness.tree, true, SH("trap 'echo INT; exit 3' INT; echo up; sleep 30"));
+	ask(11, harness.tree, true, SH("trap 'echo INT; exit 3' INT; echo up; while :; do sleep 0.1; done"));
 	if (!comes("started"))
 		return;
 	master = cc_fd_take(&msg.fds[0]);

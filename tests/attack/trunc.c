@@ -1,5 +1,5 @@
-/* trunc.c - truncation without write access: the one thing the floor does not hold (docs/decisions/truncate.md), so no call
- * that could come to it may be continued. The host looks whether .env still has its content. */
+/* trunc.c - truncation without write access: the one thing the floor does not hold (docs/decisions/truncate.md), so no
+ * call that could come to it may be continued. The host looks whether .env still has its content. */
 #define _GNU_SOURCE
 #include "a.h"
 
