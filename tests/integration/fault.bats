@@ -12,6 +12,7 @@ nothing_runs() {
 		# other tests may run sessions of their own: only ours count
 		ours=0
 		for pid in $(pgrep -u "$(id -u)" -f 'cc-init|cc-proxy|bwrap'); do
+			case $(readlink "/proc/$pid/cwd") in "$BASE"*) ours=1 ;; esac
 			grep -qsF "$BASE" "/proc/$pid/mountinfo" && ours=1
 		done
 		[ $ours = 0 ] && return 0

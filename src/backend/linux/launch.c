@@ -93,8 +93,10 @@ static enum cc_code start_bwrap(const struct cc_launch *how, struct cc_native_bo
 	char init_text[16];
 	char *argv[] = {(char *)(size_t)how->bwrap_path, "--args",  args_text, "--",
 			how->plan->command.items[0],     init_text, NULL};
-	struct cc_spawn spawn = {
-		.argv = argv, .stdio = {-1, diag_end, diag_end}, .new_session = true, .die_with_parent = true};
+	/* Not die_with_parent: a bwrap that is killed between making its child and telling it to go on leaves that
+	 * child waiting for ever. Left alone it comes to cc-init, which finds our end of the socket closed and ends it
+	 * all. */
+	struct cc_spawn spawn = {.argv = argv, .stdio = {-1, diag_end, diag_end}, .new_session = true};
 	enum cc_code code = CC_OK;
 
 	if (how->plan->file_count > CC_SPAWN_FDS - 2)
