@@ -242,6 +242,9 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	if (!facts->init_path)
 		return cc_fail(err, CC_ENOTFOUND, 0,
 			       "the helper cc-init is not installed beside ccbox; run `make build`, or reinstall");
+	if (rules->network_open)
+		return cc_fail(err, CC_EUNSUPPORTED, 0,
+			       "an open network belongs to server-hosted terminals, which this version does not have");
 	for (size_t i = 0; i < CC_COUNT(namespaces); i++)
 		push(&m, namespaces[i]);
 	plan_paths(&m, facts->system, facts->system_count);

@@ -3,7 +3,7 @@
 unsigned cc_needs_of(const struct cc_rules *rules)
 {
 	/* Every rule set hides the host and shields sockets; the rest depends on what it says. */
-	unsigned needs = CC_NEED_HIDDEN | CC_NEED_SOCKETS | CC_NEED_EGRESS;
+	unsigned needs = CC_NEED_HIDDEN | CC_NEED_SOCKETS | (rules->network_open ? 0 : CC_NEED_EGRESS);
 
 	for (size_t i = 0; i < rules->mount_count; i++)
 		if (rules->mounts[i].mode == CC_MOUNT_RO)

@@ -329,3 +329,51 @@ enum cc_code cc_rules_compile(const struct cc_spec *spec, const struct cc_rule_f
 		*out_rules = cc_rules_take(&rules);
 	return c.code;
 }
+
+/* A secret that got another name could be read by it, so what is not read is not moved or linked either. */
+enum { READ_VERBS = CC_VERB_BIT(CC_VERB_READ) | CC_VERB_BIT(CC_VERB_LINK_FROM) | CC_VERB_BIT(CC_VERB_RENAME_FROM) };
+
+static void add_terminal_rules(struct cc_compiler *c, const struct cc_strv *daemon_paths)
+{
+	struct cc_rule secret = {.effect = CC_EFFECT_DENY, .verbs = READ_VERBS, .id = "secret:"};
+
+	secret.reason = "it holds credentials";
+	add_home(c, secret, cc_default_terminal_secrets);
+	secret.id = "daemon:";
+	secret.reason = "it belongs to the server";
+	for (size_t i = 0; daemon_paths && i < daemon_paths->count; i++)
+		add_path(c, secret, daemon_paths->items[i], NULL);
+}
+
+enum cc_code cc_rules_terminal(const char *session_id, const char *workdir, const struct cc_strv *daemon_paths,
+			       const struct cc_rule_facts *facts, struct cc_rules **out_rules, struct cc_err *err)
+{
+	CC_AUTO(cc_rules) rules = calloc(1, sizeof(*rules));
+	struct cc_spec spec;
+	struct cc_compiler c = {.spec = &spec, .facts = facts, .rules = rules, .err = err};
+
+	if (!rules)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	cc_spec_init(&spec);
+	spec.session_id = cc_str_copy(session_id);
+	c.code = cc_spec_add_bind(&spec, facts->home, false, err);
+	if (c.code == CC_OK && strcmp(workdir, facts->home) != 0)
+		c.code = cc_spec_add_bind(&spec, workdir, false, err);
+	if (c.code == CC_OK)
+		c.code = cc_spec_check(&spec, err);
+	rules->mode = spec.mode;
+	rules->network_open = true;
+	if (c.code == CC_OK) {
+		rules->session_id = cc_compile_copy(&c, session_id);
+		cc_compile_mounts(&c);
+		add_terminal_rules(&c, daemon_paths);
+		cc_compile_net(&c);
+	}
+	rules->reads_judged = true;
+	if (c.code == CC_OK)
+		c.code = cc_rules_seal(rules, err);
+	cc_spec_done(&spec);
+	if (c.code == CC_OK)
+		*out_rules = cc_rules_take(&rules);
+	return c.code;
+}

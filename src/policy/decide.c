@@ -138,11 +138,14 @@ static void keep_first(uint32_t *kept, uint32_t rule)
 		*kept = rule;
 }
 
-static bool pins(const struct cc_rule *rule)
+static bool pins(const struct cc_rule *rule, uint32_t mask)
 {
 	if (rule->effect == CC_EFFECT_JUDGE)
 		return rule->judge != CC_JUDGE_BARE && rule->judge != CC_JUDGE_HISTORY;
-	return rule->effect == CC_EFFECT_DENY && (rule->verbs & MAKES_FILE) == MAKES_FILE;
+	if (rule->effect != CC_EFFECT_DENY)
+		return false;
+	/* what may not be moved is not moved with what holds it either */
+	return (rule->verbs & MAKES_FILE) == MAKES_FILE || (rule->verbs & mask & CC_VERB_BIT(CC_VERB_RENAME_FROM));
 }
 
 /* A rule met the path: end is where its own part of the path ends, open_end what an allow must cover. */
@@ -153,7 +156,7 @@ static void meet(struct walk *w, uint32_t number, struct cc_hit hit, size_t open
 	if (w->mount->mode == CC_MOUNT_PRIVATE && !rule->in_private)
 		return;
 	if (hit.match == CC_MATCH_ANCESTOR) {
-		if ((w->mask & ~PASSES_ABOVE) && pins(rule) && !(rule->grant && opened_as_file(w)))
+		if ((w->mask & ~PASSES_ABOVE) && pins(rule, w->mask) && !(rule->grant && opened_as_file(w)))
 			keep_first(&w->above, number);
 		return;
 	}

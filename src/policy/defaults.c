@@ -25,6 +25,10 @@ const char *const cc_default_home_secrets[] = {
 	NULL,
 };
 
+const char *const cc_default_terminal_secrets[] = {
+	".ssh", ".aws", ".gnupg", ".config/gh", "Library/Keychains", NULL,
+};
+
 const char *const cc_default_home_deny[] = {
 	"Library/LaunchAgents",
 	"Library/Preferences",

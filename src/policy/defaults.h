@@ -27,9 +27,10 @@ extern const struct cc_default_rule cc_default_rules[];
 extern const size_t cc_default_rule_count;
 
 /* NULL-terminated lists. */
-extern const char *const cc_default_deny_names[];   /* contract 6.2 */
-extern const char *const cc_default_home_secrets[]; /* relative to HOME: never read, never written */
-extern const char *const cc_default_home_deny[];    /* relative to HOME: never written */
+extern const char *const cc_default_deny_names[];       /* contract 6.2 */
+extern const char *const cc_default_home_secrets[];     /* relative to HOME: never read, never written */
+extern const char *const cc_default_terminal_secrets[]; /* relative to HOME: the terminal profile's, no more */
+extern const char *const cc_default_home_deny[];        /* relative to HOME: never written */
 extern const char *const cc_default_allow_hosts[];
 extern const char *const cc_default_deny_hosts[];
 extern const char *const cc_default_packages[]; /* the preset `packages` */

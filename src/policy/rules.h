@@ -93,6 +93,7 @@ struct cc_rules {
 	struct cc_rule *rules; /* evaluation order: the first that decides wins inside its class */
 	size_t rule_count;
 	struct cc_strv sockets; /* host sockets granted (6.9) */
+	bool network_open;      /* the terminal profile: no proxy, the host's network */
 	bool reads_judged;      /* a deny-read lies inside a visible mount: read-opens are trapped too */
 	struct cc_net_rules *net;
 	struct cc_rules_index *index;
@@ -116,6 +117,11 @@ struct cc_rule_facts {
 
 CC_MUST enum cc_code cc_rules_compile(const struct cc_spec *spec, const struct cc_rule_facts *facts,
 				      struct cc_rules **out_rules, struct cc_err *err);
+/* The fixed profile of a server-hosted terminal (contract 5): HOME and workdir writable, network open, reads of the
+ * listed secrets and of the daemon's own paths denied; no deny-write, no name rule, no proxy. */
+CC_MUST enum cc_code cc_rules_terminal(const char *session_id, const char *workdir, const struct cc_strv *daemon_paths,
+				       const struct cc_rule_facts *facts, struct cc_rules **out_rules,
+				       struct cc_err *err);
 /* Builds the index of a rule set whose plain fields are filled (after decoding). Called by compile and by
  * wire/ruleset; nothing may be changed afterwards. */
 CC_MUST enum cc_code cc_rules_seal(struct cc_rules *rules, struct cc_err *err);

@@ -107,6 +107,7 @@ void cc_ruleset_write(struct cc_jsonw *w, const struct cc_rules *rules)
 	put_ktext(w, "session", rules->session_id);
 	cc_jsonw_kstr(w, "mode", cc_mode_name(rules->mode));
 	cc_jsonw_kbool(w, "reads", rules->reads_judged);
+	cc_jsonw_kbool(w, "open", rules->network_open);
 	cc_jsonw_key(w, "mounts");
 	cc_jsonw_array(w);
 	for (size_t i = 0; i < rules->mount_count; i++) {
@@ -321,7 +322,7 @@ static void take_all(struct taker *t, const struct cc_json *node, struct cc_rule
 {
 	CC_AUTO_FREE char *mode = NULL;
 
-	expect(t, node, CC_JSON_OBJECT, 8);
+	expect(t, node, CC_JSON_OBJECT, 9);
 	if (take_uint(t, node, "v", 1000) != RULESET_VERSION)
 		refuse(t, "another version");
 	rules->session_id = take_text(t, node, "session");
@@ -329,6 +330,7 @@ static void take_all(struct taker *t, const struct cc_json *node, struct cc_rule
 	if (t->code == CC_OK && cc_mode_parse(mode, &rules->mode, NULL) != CC_OK)
 		refuse(t, "mode");
 	rules->reads_judged = take_bool(t, node, "reads");
+	rules->network_open = take_bool(t, node, "open");
 	for (const struct cc_json *m = take_array(t, node, "mounts", sizeof(*rules->mounts), &rules->mounts);
 	     m && t->code == CC_OK; m = m->next) {
 		struct cc_mount *mount = &rules->mounts[rules->mount_count++];
