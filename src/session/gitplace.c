@@ -174,13 +174,14 @@ static enum cc_code add_hooks(const char *git_dir, struct cc_strv *paths, struct
 
 	snprintf(dir_path, sizeof(dir_path), "%s/hooks", git_dir);
 	code = add_linked(dir_path, paths, err);
-	dir = opendir(dir_path);
-	for (int count = 0; dir && code == CC_OK && count < LEVELS_MAX && (entry = readdir(dir)); count++) {
+	dir = code == CC_OK ? opendir(dir_path) : NULL;
+	if (!dir)
+		return code;
+	for (int count = 0; code == CC_OK && count < LEVELS_MAX && (entry = readdir(dir)); count++) {
 		snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
 		code = add_linked(path, paths, err);
 	}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	return code;
 }
 
