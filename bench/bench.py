@@ -63,13 +63,14 @@ def compare(left, right, rounds, cwd, between=None):
     return statistics.median(a), statistics.median(b)
 
 
-def files(directory, count, per=200):
+def files(directory, count, per=200, lines=1):
+    """lines=80: about 4 KB each, like source files; 1: as many as quickly can be made."""
     for i in range(count):
         if i % per == 0:
             sub = os.path.join(directory, f'd{i // per}')
             os.makedirs(sub, exist_ok=True)
         with open(os.path.join(sub, f'f{i}.c'), 'w') as out:
-            out.write(f'int f{i}(int x) {{ return x + {i}; }}\n')
+            out.writelines(f'int f{i}_{k}(int x) {{ return x + {i} * {k}; }}\n' for k in range(lines))
 
 
 def fresh(name):
@@ -116,7 +117,7 @@ def work(name, bar, make, command, rounds=7, reset=None):
 
 
 def make_repo(d):
-    files(d, 8000)
+    files(d, 8000, lines=100)
     for argv in (['git', 'init', '-q', '.'], ['git', 'add', '-A'], ['git', '-c', 'user.name=b', '-c', 'user.email=b@example.test', '-c', 'gc.auto=0', 'commit', '-qm', 'x'], ['git', 'gc', '-q']):
         subprocess.run(argv, cwd=d, env=ENV, check=True)
 
@@ -160,15 +161,15 @@ def clean_c(d):
 
 
 def row_grep():
-    return work('grep -r over 8,000 files, 5 times', 1.1, make_repo, 'for i in 1 2 3 4 5; do grep -rc return . >/dev/null; done')
+    return work('grep -r over 8,000 files of 4 KB, 20 times', 1.1, make_repo, 'for i in $(seq 20); do grep -rc return . >/dev/null; done')
 
 
 def row_find():
-    return work('find over 8,000 files, 20 times', 1.1, make_repo, 'for i in $(seq 20); do find . -name "*.h" >/dev/null; done')
+    return work('find over 8,000 files, 60 times', 1.1, make_repo, 'for i in $(seq 60); do find . -name "*.h" >/dev/null; done')
 
 
 def row_status():
-    return work('git status, 10 times', 1.1, make_repo, 'for i in $(seq 10); do git status >/dev/null; done')
+    return work('git status, 30 times', 1.1, make_repo, 'for i in $(seq 30); do git status >/dev/null; done')
 
 
 def row_npm():
