@@ -213,7 +213,7 @@ ROWS = [row_start, row_warm, row_tree, row_globs, row_grep, row_find, row_status
 
 def main():
     wanted = [a for a in sys.argv[2:] if not a.startswith('--')]
-    lines, missed = ['| work | to | ccbox | ratio | bar |', '|---|---|---|---|---|'], 0
+    lines, missed = ['| work | plain bubblewrap | ccbox | ratio | bar |', '|---|---|---|---|---|'], 0
     for row in ROWS:
         if wanted and row.__name__[4:] not in wanted:
             continue
