@@ -4,8 +4,16 @@ PREFIX ?= /usr/local
 
 .PHONY: run build check check-long bench install clean format
 
+# The command as it was written, quotes and dollars too. One that is plain words is run itself, so that a known agent is
+# recognised; anything with shell syntax is run by a shell.
+export CCBOX_CMD := $(value CMD)
+
 run: build
-	@if [ -n "$(CMD)" ]; then exec build/ccbox run -- sh -c '$(subst ','\'',$(CMD))'; else exec build/ccbox shell; fi
+	@case $$CCBOX_CMD in \
+	'') exec build/ccbox shell ;; \
+	*[\|\&\;\<\>\(\)\$$\`\*\?]*) exec build/ccbox run -- sh -c "$$CCBOX_CMD" ;; \
+	*) eval "set -- $$CCBOX_CMD" && exec build/ccbox run -- "$$@" ;; \
+	esac
 
 build:
 	@tools/deps.sh run
