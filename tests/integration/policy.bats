@@ -265,6 +265,8 @@ on_terminal() {
 @test "terminal: a new size arrives (OPS-03)" { on_terminal resize; }
 @test "terminal: no keystrokes pushed, no console taken (SYS-04)" { on_terminal tiocsti; }
 @test "terminal: its modes are restored, however the command ends" { on_terminal restored; }
+@test "terminal: a program that suspends itself gives the terminal back, fg brings it on" { on_terminal suspended; }
+@test "terminal: without a shell above, it goes on at once" { on_terminal unsuspended; }
 @test "terminal: every key goes inside" { on_terminal stopped; }
 @test "terminal: input without echo is not shown" { on_terminal secret_input; }
 @test "terminal: ^D ends the input" { on_terminal end_of_input; }
