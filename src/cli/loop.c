@@ -5,6 +5,7 @@
 #include "cli/relay.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/proc.h"
 #include "os/pty.h"
 
 #include <errno.h>
@@ -440,10 +441,16 @@ static enum cc_code run_session(struct loop *loop, struct cc_err *err)
 enum cc_code cc_loop_run(const struct cc_loop_ask *ask, int *out_code, struct cc_err *err)
 {
 	struct loop loop = {.ask = ask, .master = -1, .child_ends = {-1, -1, -1}, .signals = open_signals()};
-	enum cc_code code = run_session(&loop, err);
+	bool native = ask->prepared->backend->kind == CC_BACKEND_NATIVE;
+	enum cc_code code;
 
+	/* A bubblewrap that is killed while it starts leaves its child behind. Not with none: a daemon is the person's.
+	 */
+	if (native)
+		cc_proc_adopt();
+	code = run_session(&loop, err);
 	if (loop.session) {
-		if (code == CC_OK && ask->prepared->backend->kind == CC_BACKEND_NATIVE)
+		if (code == CC_OK && native)
 			return_lent(&loop);
 		cc_session_end(loop.session);
 		if (code == CC_OK) {
@@ -452,6 +459,8 @@ enum cc_code cc_loop_run(const struct cc_loop_ask *ask, int *out_code, struct cc
 			emit_exit(&loop);
 		}
 	}
+	if (native)
+		cc_proc_end_all();
 	tidy_terminal(&loop);
 	if (code == CC_OK && loop.lost)
 		cc_say("the session ended early: %s; everything in it was ended", cc_session_error(loop.session));
