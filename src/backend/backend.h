@@ -49,6 +49,7 @@ enum cc_note_kind {
 	CC_NOTE_STARTED,   /* fd = PTY master, when asked for */
 	CC_NOTE_REFUSED,   /* sys = errno: exec did not start */
 	CC_NOTE_EXIT,      /* code, or signal > 0 */
+	CC_NOTE_STOPPED,   /* it suspended itself and waits for SIGCONT */
 	CC_NOTE_VIOLATION, /* doc: the gate's message */
 	CC_NOTE_NOTICE,    /* doc */
 	CC_NOTE_NET,       /* doc: the proxy's decision */

@@ -152,7 +152,10 @@ int cc_verb_events(char *const *argv, char *const *env)
 	}
 	snprintf(dir, sizeof(dir), "%s/events", state);
 	if (!find_log(dir, session, path, sizeof(path))) {
-		cc_say("no session has left events in %s", dir);
+		if (session)
+			cc_say("no session \"%s\" has left events in %s", session, dir);
+		else
+			cc_say("no session has left events in %s", dir);
 		return 125;
 	}
 	return show(path, follow, json);

@@ -15,7 +15,9 @@ struct answer {
 	bool allowed;
 	bool judged;
 	bool renamed; /* judged at git's own rename */
-	bool private; /* a place that only the session has: the host's file there is absent inside */
+	bool private;
+	bool outside; /* of every mount of the rules */ /* a place that only the session has: the host's file there is
+							   absent inside */
 	const char *rule;
 	const char *reason;
 	struct cc_buf grant;
@@ -26,7 +28,12 @@ struct answer {
 static const struct {
 	const char *word;
 	enum cc_verb verb;
-} words[] = {{"write", CC_VERB_WRITE}, {"read", CC_VERB_READ}, {"create", CC_VERB_CREATE}, {"delete", CC_VERB_UNLINK}};
+} words[] = {{"write", CC_VERB_WRITE},
+	     {"read", CC_VERB_READ},
+	     {"create", CC_VERB_CREATE},
+	     {"delete", CC_VERB_UNLINK},
+	     /* On Linux no rule judges an exec: what can be read can be run. */
+	     {"exec", CC_VERB_READ}};
 
 static bool find_verb(const char *word, enum cc_verb *out_verb)
 {
@@ -85,6 +92,7 @@ static enum cc_code ask_path(const struct cc_rules *rules, enum cc_verb verb, co
 	ask.path = cc_buf_view(&out->object);
 	decision = cc_decide(rules, &ask);
 	out->allowed = decision.verdict == CC_ALLOW;
+	out->outside = !decision.mount;
 	out->private = decision.mount && decision.mount->mode == CC_MOUNT_PRIVATE;
 	out->judged = decision.verdict == CC_JUDGE;
 	out->renamed = decision.judge != CC_JUDGE_HISTORY && decision.judge != CC_JUDGE_BARE;
@@ -92,6 +100,35 @@ static enum cc_code ask_path(const struct cc_rules *rules, enum cc_verb verb, co
 	out->reason = decision.rule ? decision.rule->reason : NULL;
 	cc_decision_grant(&decision, &ask, &out->grant);
 	return CC_OK;
+}
+
+static bool in_table(const struct cc_fact_path *rows, size_t count, const char *path)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strlen(rows[i].path);
+
+		if (strncmp(rows[i].path, path, len) == 0 && (path[len] == '\0' || path[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* Outside the binds no rule judges a read: what the sandbox does not show is simply not there. */
+static void judge_visible(const struct cc_facts *facts, struct answer *out)
+{
+	const char *path = out->object.data;
+
+	if (!out->allowed || strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0)
+		return;
+	if (in_table(facts->system, facts->system_count, path) || in_table(facts->home_dirs, facts->home_count, path)) {
+		out->private = false;
+		out->rule = "visible:read-only";
+		return;
+	}
+	out->allowed = false;
+	out->private = false;
+	out->rule = "visible:absent";
+	out->reason = "the sandbox does not show it";
 }
 
 static enum cc_code ask_host(const struct cc_rules *rules, const char *text, struct answer *out, struct cc_err *err)
@@ -167,16 +204,17 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 	char cwd[PATH_MAX];
 	size_t used = 0;
 	enum cc_verb verb = CC_VERB_READ;
+	bool looks = false;
 	bool host = argv[0] && strcmp(argv[0], "host") == 0;
 	struct cc_prepare_ask prepare_ask = {.spec = &ask.spec, .cwd = cwd, .env = env, .rules_only = true};
 	enum cc_code code;
 
 	if (!argv[0] || !argv[1])
 		return cc_fail(err, CC_EINVAL, 0,
-			       "ccbox explain write|read|create|delete|...|host OBJECT [OPTIONS] [--json]");
+			       "ccbox explain write|read|create|delete|exec|...|host OBJECT [OPTIONS] [--json]");
 	if (!host && !find_verb(argv[0], &verb))
 		return cc_fail(err, CC_EINVAL, 0,
-			       "\"%s\" is no verb: write, read, create, delete, rename-to, mkdir, "
+			       "\"%s\" is no verb: write, read, create, delete, exec, rename-to, mkdir, "
 			       "symlink, ... or host",
 			       argv[0]);
 	if (!getcwd(cwd, sizeof(cwd)))
@@ -193,6 +231,9 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 	if (code == CC_OK)
 		code = host ? ask_host(prepared.rules, argv[1], &answer, err)
 			    : ask_path(prepared.rules, verb, argv[1], cwd, &answer, err);
+	looks = !host && verb == CC_VERB_READ;
+	if (code == CC_OK && looks && (answer.private || answer.outside))
+		judge_visible(&prepared.facts, &answer);
 	if (code == CC_OK) {
 		if (ask.json)
 			print_json(argv[0], &answer);

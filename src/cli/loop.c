@@ -5,6 +5,7 @@
 #include "cli/relay.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/proc.h"
 #include "os/pty.h"
 
 #include <errno.h>
@@ -19,7 +20,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, GRACE_MS = 2000, SHOWN_MAX = 12 };
+enum {
+	EXIT_TIMEOUT = 124,
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+	GRACE_MS = 2000,
+	QUIET_MS = 30,
+	SHOWN_MAX = 12
+};
 
 struct loop {
 	const struct cc_loop_ask *ask;
@@ -31,6 +39,7 @@ struct loop {
 	int signals;
 	bool over;
 	int code;
+	bool stopped; /* the command suspended itself */
 	bool timed_out;
 	bool lost;
 	int64_t deadline;     /* 0 = none */
@@ -101,11 +110,44 @@ static void on_refused(struct loop *loop, int sys)
 	loop->over = true;
 	loop->code = sys == ENOENT || sys == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	if (loop->code == EXIT_NOT_FOUND)
-		cc_say("%s: not found inside the sandbox (looked in the PATH; programs in your home directory are shown "
-		       "only from toolchain directories and binds)",
-		       name);
+		cc_say("%s: not found inside the sandbox (%s; outside the system directories only toolchain directories "
+		       "and binds are shown: --bind DIR:ro shows one)",
+		       name, strchr(name, '/') ? "there is no such file, or its interpreter" : "looked in the PATH");
 	else
 		cc_say("%s: cannot be executed: %s", name, strerror(sys));
+}
+
+static void fit_terminal(struct loop *loop)
+{
+	struct cc_pty_size size;
+
+	if (loop->master >= 0 && cc_pty_get_size(isatty(0) ? 0 : 1, &size))
+		cc_pty_set_size(loop->master, size);
+}
+
+/* The command suspended itself (^Z in an agent or an editor): the person's terminal goes back to their shell, and `fg`
+ * brings both on again. The whole job stops, as the kernel would stop it; where there is no shell to do that for, the
+ * kernel ignores SIGTSTP and the command simply goes on. */
+static void stop_with_command(struct loop *loop)
+{
+	struct pollfd last;
+	struct cc_err err;
+	sigset_t stop;
+
+	/* what it wrote before it stopped is shown first; the kernel hands it over a moment later */
+	if (!loop->stopped || loop->over ||
+	    (cc_stream_poll(loop->streams[1], &last) && (last.events == POLLOUT || poll(&last, 1, QUIET_MS) > 0)))
+		return;
+	loop->stopped = false;
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	cc_pty_restore();
+	kill(0, SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &stop, NULL);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	cc_pty_raw(0);
+	fit_terminal(loop);
+	(void)!cc_session_signal(loop->session, loop->command, SIGCONT, &err);
 }
 
 static void on_note(void *context, struct cc_note *note)
@@ -125,6 +167,8 @@ static void on_note(void *context, struct cc_note *note)
 		loop->answer.fd = note->fd;
 		note->fd = -1;
 	}
+	if (note->kind == CC_NOTE_STOPPED && note->id == loop->command)
+		loop->stopped = loop->master >= 0 && isatty(0);
 	if (note->kind == CC_NOTE_LOST)
 		loop->over = loop->lost = true;
 }
@@ -204,13 +248,11 @@ static void stop_ourselves(struct loop *loop)
 static void take_signals(struct loop *loop)
 {
 	struct signalfd_siginfo info;
-	struct cc_pty_size size;
 	struct cc_err err;
 
 	while (read(loop->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGWINCH) {
-			if (loop->master >= 0 && cc_pty_get_size(isatty(0) ? 0 : 1, &size))
-				cc_pty_set_size(loop->master, size);
+			fit_terminal(loop);
 		} else if (info.ssi_signo == SIGTSTP) {
 			stop_ourselves(loop);
 		} else {
@@ -391,6 +433,7 @@ static enum cc_code run_session(struct loop *loop, struct cc_err *err)
 		if (code != CC_OK)
 			return code;
 		check_deadline(loop);
+		stop_with_command(loop);
 	}
 	return CC_OK;
 }
@@ -398,10 +441,16 @@ static enum cc_code run_session(struct loop *loop, struct cc_err *err)
 enum cc_code cc_loop_run(const struct cc_loop_ask *ask, int *out_code, struct cc_err *err)
 {
 	struct loop loop = {.ask = ask, .master = -1, .child_ends = {-1, -1, -1}, .signals = open_signals()};
-	enum cc_code code = run_session(&loop, err);
+	bool native = ask->prepared->backend->kind == CC_BACKEND_NATIVE;
+	enum cc_code code;
 
+	/* A bubblewrap that is killed while it starts leaves its child behind. Not with none: a daemon is the person's.
+	 */
+	if (native)
+		cc_proc_adopt();
+	code = run_session(&loop, err);
 	if (loop.session) {
-		if (code == CC_OK && ask->prepared->backend->kind == CC_BACKEND_NATIVE)
+		if (code == CC_OK && native)
 			return_lent(&loop);
 		cc_session_end(loop.session);
 		if (code == CC_OK) {
@@ -410,6 +459,8 @@ enum cc_code cc_loop_run(const struct cc_loop_ask *ask, int *out_code, struct cc
 			emit_exit(&loop);
 		}
 	}
+	if (native)
+		cc_proc_end_all();
 	tidy_terminal(&loop);
 	if (code == CC_OK && loop.lost)
 		cc_say("the session ended early: %s; everything in it was ended", cc_session_error(loop.session));

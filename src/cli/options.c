@@ -306,7 +306,7 @@ enum cc_code cc_options_parse(unsigned verb, char *const *argv, struct cc_ask_ru
 			return unknown(verb, word, err);
 		if (option->value && !value) {
 			value = argv[at];
-			if (!value)
+			if (!value || strcmp(value, "--") == 0)
 				return cc_fail(err, CC_EINVAL, 0, "--%s needs a value (%s)", option->name,
 					       option->value);
 			at++;

@@ -4,8 +4,10 @@
 #include "wire/msg.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
@@ -26,6 +28,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "cc-init: runs as PID 1 of a sandbox only\n");
 		return CC_EXIT_NOT_ESTABLISHED;
 	}
+	/* bubblewrap's death is ours; the owner's we hear as the end of file on the control socket. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* No return to libc's exit handlers: threads are running. */
 	_exit(cc_init_main((int)control));
 }

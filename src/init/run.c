@@ -189,6 +189,21 @@ static enum cc_code ended(struct cc_init *init, struct cc_runs *runs, size_t ind
 	return tell(init, &message, NULL, 0, err);
 }
 
+static enum cc_code stopped(struct cc_init *init, const struct cc_runs *runs, pid_t pid, struct cc_err *err)
+{
+	struct cc_buf message;
+	struct cc_jsonw w;
+
+	for (size_t i = 0; i < runs->count; i++) {
+		if (runs->run[i].pid != pid)
+			continue;
+		begin(&w, &message, "stopped", runs->run[i].id);
+		cc_jsonw_end(&w);
+		return tell(init, &message, NULL, 0, err);
+	}
+	return CC_OK;
+}
+
 /* The filter kills what speaks another ABI; only our own children tell us so. */
 static void note_foreign_abi(struct cc_init *init, pid_t pid, int status)
 {
@@ -212,7 +227,14 @@ enum cc_code cc_runs_reap(struct cc_init *init, struct cc_runs *runs, struct cc_
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (WIFSTOPPED(status)) {
+			enum cc_code code = stopped(init, runs, pid, err);
+
+			if (code != CC_OK)
+				return code;
+			continue;
+		}
 		if (pid == init->zygote_pid)
 			return cc_fail(err, CC_ESTATE, 0, "the zygote is gone");
 		note_foreign_abi(init, pid, status);

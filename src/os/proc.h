@@ -37,6 +37,11 @@ bool cc_proc_wait(struct cc_child *child, int timeout_ms, int *out_status);
 void cc_proc_end(struct cc_child *child);
 /* The same for the leader of a group and what it leaves in it, after grace_ms to end by itself. */
 void cc_proc_end_group(struct cc_child *child, int grace_ms);
+/* What our children leave behind becomes our child, so that it can be ended. Process-wide: for a command that owns
+ * everything it starts. */
+void cc_proc_adopt(void);
+/* SIGKILL and reap of every child there is. */
+void cc_proc_end_all(void);
 void cc_proc_signal(const struct cc_child *child, int signal);
 /* Shell convention: exit code, or 128 + signal. */
 int cc_proc_exit_code(int wait_status);

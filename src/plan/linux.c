@@ -10,12 +10,9 @@
 
 /* Fixed beginnings: namespaces and the five capabilities that cc-init gives up before the first exec. */
 static const char *const namespaces[] = {
-	"--unshare-user", "--unshare-pid",
-	"--unshare-net",  "--unshare-ipc",
-	"--unshare-uts",  "--unshare-cgroup-try",
-	"--as-pid-1",     "--die-with-parent",
-	"--cap-drop",     "ALL",
-	"--cap-add",      "CAP_SYS_ADMIN",    /* devpts, /proc read-only */
+	"--unshare-user", "--unshare-pid",    "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+	"--as-pid-1",     "--cap-drop",       "ALL",           "--cap-add",     "CAP_SYS_ADMIN", /* devpts, /proc
+												    read-only */
 	"--cap-add",      "CAP_NET_ADMIN",    /* the transparent redirect of the session's own network */
 	"--cap-add",      "CAP_SETPCAP",      /* empty the bounding set */
 	"--cap-add",      "CAP_SYS_RESOURCE", /* lower the user limits of its own namespace */

@@ -148,7 +148,11 @@ static void post_net(struct cc_report *report, const struct cc_report_net *net, 
 	struct cc_buf grant;
 
 	cc_buf_init(&grant, 512);
-	cc_report_grant(net, &grant);
+	/* The owner may know the address, so the flag can be exact; what the client reads names the keys only. */
+	if (net->reason == CC_NET_ADDRESS && !net->allowed && net->address && is_name(net))
+		cc_buf_addf(&grant, "--host %.*s=%s", (int)net->host.len, net->host.ptr, net->address);
+	else
+		cc_report_grant(net, &grant);
 	begin(&w, &text, "net");
 	cc_jsonw_kstr(&w, "verdict", net->allowed ? "allow" : "deny");
 	cc_jsonw_kstr(&w, "proto", net->proto);

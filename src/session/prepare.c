@@ -136,8 +136,12 @@ static enum cc_code find_workdir(const struct cc_prepare_ask *ask, struct cc_pre
 	else if (ask->spec->guest_workdir)
 		return cc_fail(err, CC_EINVAL, 0, "the working directory %s is not in any bind; add --bind %s", path,
 			       path);
-	else
+	else {
 		prepared->workdir = cc_str_copy(ask->spec->binds[0].host_path);
+		if (cc_strv_pushf(&prepared->said, err, "starting in %s: %s is in no bind; add --bind %s to work there",
+				  ask->spec->binds[0].host_path, path, path) != CC_OK)
+			return CC_ELIMIT;
+	}
 	return prepared->workdir ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
 }
 

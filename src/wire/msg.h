@@ -19,6 +19,7 @@
  *   started {id, pid}                           [fds: PTY master]
  *   refused {id, errno, text}                   exec could not start: 126/127 are made from errno by the owner
  *   exit    {id, code} or {id, signal}          after the process was reaped
+ *   stopped {id}                                it stopped (a program that suspends itself); signal SIGCONT wakes it
  *   violation {action, verb, target, spelled, rule, grant, pid, process, count, raw}
  *   notice  {text, flagged...}                  level-flag events and diagnostics: {kind:"flag", target, rule, ...}
  *   file    {id, size} or {id, errno}           fds: the file, read-only

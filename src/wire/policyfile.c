@@ -329,6 +329,22 @@ enum cc_code cc_policyfile_parse(const char *name, struct cc_view text, enum cc_
 	return code;
 }
 
+/* What a regular expression can say of an entry; the checks themselves say the rest. Never stricter than they are. */
+static const char *pattern_of(entry_check *check)
+{
+	if (check == check_dir || check == check_path)
+		return "^(/|~/)[^*?]*$";
+	if (check == check_deny || check == check_name)
+		return "^(?!.*//).+$";
+	if (check == check_preset)
+		return "^(packages|tracked|tooling)$";
+	if (check == check_domain)
+		return "^(?!\\*$)[^\\s/]+$";
+	if (check == check_cidr)
+		return "^[0-9a-fA-F:.]+(/[0-9]{1,3})?$";
+	return "^[A-Za-z_][A-Za-z0-9_]*(=|$)"; /* check_env */
+}
+
 static void schema_of(struct cc_jsonw *w, const struct key *key)
 {
 	cc_jsonw_key(w, key->name);
@@ -341,6 +357,7 @@ static void schema_of(struct cc_jsonw *w, const struct key *key)
 		cc_jsonw_key(w, "items");
 		cc_jsonw_object(w);
 		cc_jsonw_kstr(w, "type", "string");
+		cc_jsonw_kstr(w, "pattern", pattern_of(key->check));
 		cc_jsonw_end(w);
 	} else {
 		cc_jsonw_kstr(w, "type", "object");

@@ -22,6 +22,17 @@ nothing_runs() {
 	return 1
 }
 
+# bubblewrap's own child, before it has mounted anything: only where it stands tells that it is ours.
+no_bwrap_stands_here() {
+	for _ in $(seq 60); do
+		left=0
+		for pid in $(pgrep -u "$(id -u)" -x bwrap); do [ "$(readlink "/proc/$pid/cwd")" = "$PWD" ] && left=$pid; done
+		[ $left = 0 ] && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
 fail_step() {
 	before=$(tree_hash .)
 	CCBOX_TWIN_FAIL=$1 run "$TWIN" run --quiet -- touch started
@@ -71,7 +82,7 @@ child() { pgrep -P "$1" -f "$2" | head -n 1; }
 
 @test "SIGKILL of the owner at any moment of the launch leaves nothing" {
 	before=$(tree_hash .)
-	for i in $(seq 30); do
+	for i in $(seq 60); do
 		"$CCBOX" run --quiet --no-pty -- sleep 300 >/dev/null 2>&1 </dev/null &
 		owner=$!
 		sleep "0.0$((i % 4))$((i % 10))"
@@ -79,6 +90,27 @@ child() { pgrep -P "$1" -f "$2" | head -n 1; }
 		wait $owner 2>/dev/null || true
 	done
 	nothing_runs
+	no_bwrap_stands_here
+	[ "$before" = "$(tree_hash .)" ]
+}
+
+@test "SIGKILL of bubblewrap at any moment of the launch leaves nothing" {
+	before=$(tree_hash .)
+	for _ in $(seq 12); do
+		"$CCBOX" run --quiet --no-pty -- sleep 300 >/dev/null 2>&1 </dev/null &
+		owner=$!
+		bwrap=
+		for _ in $(seq 400); do
+			bwrap=$(child $owner bwrap)
+			[ -z "$bwrap" ] || break
+		done
+		kill -9 "$bwrap"
+		code=0
+		wait $owner || code=$?
+		[ "$code" -eq 125 ]
+	done
+	nothing_runs
+	no_bwrap_stands_here
 	[ "$before" = "$(tree_hash .)" ]
 }
 

@@ -211,6 +211,16 @@ except OSError: sys.exit(1)' "$object" >"$BASE/happened.out" 2>&1 && happened=0 
 	[ "$status" -eq 1 ]
 	run "$CCBOX" explain read .env
 	[ "$status" -eq 0 ]
+	# what the sandbox does not show is not there, whatever no rule says
+	for absent in /etc/shadow "$HOME/.ssh/id" /tmp/elsewhere /run/x; do
+		run "$CCBOX" explain read "$absent"
+		[ "$status" -eq 1 ]
+		[[ $output == *visible:absent* ]]
+	done
+	for shown in /usr/bin/env /etc/passwd /dev/null /proc/self/status "$PWD/x"; do "$CCBOX" explain read "$shown"; done
+	"$CCBOX" explain exec /usr/bin/env
+	run "$CCBOX" explain exec "$HOME/bin/x"
+	[ "$status" -eq 1 ]
 	run "$CCBOX" explain host api.anthropic.com
 	[ "$status" -eq 0 ]
 	run "$CCBOX" explain host 169.254.169.254:80
@@ -265,6 +275,8 @@ on_terminal() {
 @test "terminal: a new size arrives (OPS-03)" { on_terminal resize; }
 @test "terminal: no keystrokes pushed, no console taken (SYS-04)" { on_terminal tiocsti; }
 @test "terminal: its modes are restored, however the command ends" { on_terminal restored; }
+@test "terminal: a program that suspends itself gives the terminal back, fg brings it on" { on_terminal suspended; }
+@test "terminal: without a shell above, it goes on at once" { on_terminal unsuspended; }
 @test "terminal: every key goes inside" { on_terminal stopped; }
 @test "terminal: input without echo is not shown" { on_terminal secret_input; }
 @test "terminal: ^D ends the input" { on_terminal end_of_input; }

@@ -229,6 +229,27 @@ load lib
 	[ "$status" -eq 0 ]
 }
 
+@test "argv holds no policy and no secret and does not grow with the tree, its work trees or the policy" {
+	git init -q . && git -c user.name=x -c user.email=x@x commit -qm x --allow-empty
+	line() { # what the helpers' command lines are, numbers apart
+		"$CCBOX" run --quiet --no-pty "$@" -- sh -c 'tr "\0" " " </proc/1/cmdline; echo; exec sleep 30' >"$BASE/out" </dev/null &
+		owner=$!
+		for _ in $(seq 200); do grep -q cc-init "$BASE/out" && break; sleep 0.02; done
+		{ cat "$BASE/out"; for pid in $(pgrep -P $owner); do tr '\0' ' ' <"/proc/$pid/cmdline"; echo; done; } | sed 's/[0-9][0-9]*/N/g' | sort
+		kill $owner
+		wait $owner 2>/dev/null || true
+	}
+	before=$(line)
+	[ "$(wc -l <<<"$before")" -eq 3 ]
+	mkdir m && (cd m && seq 4000 | sed 's/$/.pem/' | xargs touch)
+	for i in $(seq 300); do git worktree add -q --detach "$BASE/wt/$i"; done
+	after=$(line --env SECRET=sesame --protect "$PWD/m" --allow-name '**/sesame.key' --allow-host sesame.test)
+	[ "$before" = "$after" ]
+	# and a session in one of them works
+	cd "$BASE/wt/7"
+	box -- sh -c 'echo x >n && git add n && git -c user.name=x -c user.email=x@x commit -qm n'
+}
+
 @test "a worktree that is a symlink works in its real place" {
 	mkdir "$BASE/real"
 	ln -s "$BASE/real" "$BASE/link"

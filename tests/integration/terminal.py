@@ -5,7 +5,7 @@ CCBOX = sys.argv[2]
 
 
 class Term:
-    def __init__(self, *command, rows=24, cols=80, flags=()):
+    def __init__(self, *command, rows=24, cols=80, flags=(), under=None):
         self.text = b''
         self.master, slave = pty.openpty()
         self.size(rows, cols)
@@ -18,6 +18,8 @@ class Term:
             for fd in (0, 1, 2):
                 os.dup2(slave, fd)
             os.closerange(3, 100)
+            if under:
+                os.execv(under[0], under)
             os.execv(CCBOX, [CCBOX, 'run', '--quiet', *flags, '--', *command])
         os.close(slave)
 
@@ -143,6 +145,28 @@ def restored():
     os.kill(t.pid, signal.SIGTERM)
     t.end()
     equal('modes after SIGTERM', termios.tcgetattr(t.slave), t.before)
+
+
+def suspended():
+    """A program that suspends itself gives the terminal back to the person's shell; fg brings it on again."""
+    t = Term(under=['/bin/bash', '--norc', '-i'])
+    t.send(b"PS1='$ '; '%s' run --quiet -- sh -c 'stty raw -echo; echo u\"\"p; kill -STOP $$; stty sane; echo ba\"\"ck; exit 4'\n" % CCBOX.encode())
+    t.wait_for(rb'up')
+    t.wait_for(rb'Stopped')
+    t.send(b'stty -a | grep -c " icanon"; echo si"z"e\n')
+    t.wait_for(rb'1\r\nsize')
+    t.send(b'fg\n')
+    t.wait_for(rb'(?s)back.*\$ $')  # what is typed before the prompt is dropped
+    t.send(b'echo code=$?; exit 9\n')
+    t.wait_for(rb'code=4')
+    equal('code', t.end(), 9)
+
+
+def unsuspended():
+    """Where no shell could bring it on again, a program that suspends itself goes on at once."""
+    t = Term('sh', '-c', 'kill -STOP $$; echo went on; exit 4')
+    t.wait_for(rb'went on')
+    equal('code', t.end(), 4)
 
 
 def stopped():

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { STEP_TIMEOUT_MS = 20000, PLAN_ARGS_MAX = 8 << 20 };
+enum { STEP_TIMEOUT_MS = 20000, SLICE_MS = 250, PLAN_ARGS_MAX = 8 << 20 };
 
 static const struct {
 	const char *name, *text;
@@ -179,13 +180,35 @@ static enum cc_code say(int sock, const char *name, const int *fds, size_t fd_co
 	return cc_peer_send(sock, text, (size_t)len, fds, fd_count, err);
 }
 
+/* A bubblewrap that is gone is noticed although its child may still hold the socket, or go on without it. */
+static enum cc_code check_bwrap(const struct cc_native_box *box, struct cc_err *err)
+{
+	struct pollfd gone = {.fd = box->bwrap.pidfd, .events = POLLIN};
+
+	if (box->bwrap.pid > 0 && poll(&gone, 1, 0) > 0)
+		return cc_fail(err, CC_EPROTO, 0, "bubblewrap was ended while it started");
+	return CC_OK;
+}
+
+static enum cc_code hear(struct cc_native_box *box, int sock, struct cc_err *err)
+{
+	enum cc_code code = CC_ETIMEOUT;
+	enum cc_code alive = CC_OK;
+
+	for (int waited = 0; code == CC_ETIMEOUT && alive == CC_OK && waited < STEP_TIMEOUT_MS; waited += SLICE_MS) {
+		alive = check_bwrap(box, err);
+		code = cc_peer_recv_wait(sock, SLICE_MS, &box->msg, alive == CC_OK ? err : NULL);
+	}
+	return code;
+}
+
 /* Waits for the named message. "failed" and an early end come back as the helper's own words. */
 static enum cc_code expect(struct cc_native_box *box, int sock, const char *who, const char *want, struct cc_err *err)
 {
 	CC_AUTO(cc_json_doc) doc = NULL;
 	const struct cc_json *root;
 	const char *name;
-	enum cc_code code = cc_peer_recv_wait(sock, STEP_TIMEOUT_MS, &box->msg, err);
+	enum cc_code code = hear(box, sock, err);
 
 	if (code != CC_OK)
 		return code;
@@ -200,7 +223,7 @@ static enum cc_code expect(struct cc_native_box *box, int sock, const char *who,
 	root = cc_json_root(doc);
 	name = cc_json_str(root, "m", "");
 	if (strcmp(name, want) == 0)
-		return CC_OK;
+		return check_bwrap(box, err);
 	if (strcmp(name, "failed") == 0)
 		return cc_fail(err, CC_EUNSUPPORTED, (int)cc_json_int(root, "errno", 0), "%s, step %s: %s", who,
 			       cc_json_str(root, "step", "?"), cc_json_str(root, "text", "?"));

@@ -128,6 +128,7 @@ static const struct {
 	{"violation", CC_NOTE_VIOLATION}, {"notice", CC_NOTE_NOTICE},   {"net", CC_NOTE_NET},
 	{"closed", CC_NOTE_CLOSED},       {"file", CC_NOTE_FILE},       {"names", CC_NOTE_NAMES},
 	{"frozen", CC_NOTE_FROZEN},       {"thawed", CC_NOTE_THAWED},   {"failed", CC_NOTE_LOST},
+	{"stopped", CC_NOTE_STOPPED},
 };
 
 static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)

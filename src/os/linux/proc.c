@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -156,6 +157,34 @@ void cc_proc_end_group(struct cc_child *child, int grace_ms)
 	kill(-child->pid, SIGKILL);
 	kill(child->pid, SIGKILL);
 	cc_proc_wait(child, -1, &status);
+}
+
+void cc_proc_adopt(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+void cc_proc_end_all(void)
+{
+	char path[64];
+	char list[4096];
+	CC_AUTO_FD fd = -1;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd >= 0 ? read(fd, list, sizeof(list) - 1) : -1;
+	list[got > 0 ? got : 0] = '\0';
+	for (char *at = list; *at;) {
+		char *end;
+		pid_t pid = (pid_t)strtol(at, &end, 10);
+
+		if (end == at || pid <= 0)
+			break;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		at = end + strspn(end, " ");
+	}
 }
 
 int cc_proc_exit_code(int wait_status)

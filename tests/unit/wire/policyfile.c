@@ -154,6 +154,7 @@ static void the_schema_is_json_and_names_every_key(void **state)
 	assert_non_null(strstr(out.data, "\"allowNames\""));
 	assert_non_null(strstr(out.data, "\"privateCidrs\""));
 	assert_non_null(strstr(out.data, "\"additionalProperties\":false"));
+	assert_non_null(strstr(out.data, "\"pattern\":\"^(packages|tracked|tooling)$\""));
 	cc_buf_done(&out);
 }
 
