@@ -56,6 +56,7 @@ static enum cc_code on_freeze(struct loop *loop, const struct cc_json *m, struct
 {
 	(void)m;
 	(void)msg;
+	loop->init.frozen = true;
 	cc_files_signal_all(loop->init.zygote_pid, SIGSTOP);
 	return say(loop, "frozen", err);
 }
@@ -64,8 +65,10 @@ static enum cc_code on_thaw(struct loop *loop, const struct cc_json *m, struct c
 {
 	(void)m;
 	(void)msg;
-	if (!loop->mount_lost)
+	if (!loop->mount_lost) {
 		cc_files_signal_all(loop->init.zygote_pid, SIGCONT);
+		loop->init.frozen = false;
+	}
 	return say(loop, "thawed", err);
 }
 
@@ -186,7 +189,7 @@ static void on_mounts(struct loop *loop)
 
 	if (loop->mount_lost || !cc_mounts_lost(loop->mounts, point, sizeof(point)))
 		return;
-	loop->mount_lost = true;
+	loop->mount_lost = loop->init.frozen = true;
 	cc_files_signal_all(loop->init.zygote_pid, SIGSTOP);
 	what.target = cc_view_of(point);
 	cc_report_violation(loop->init.report, &what);

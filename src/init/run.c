@@ -194,7 +194,7 @@ static enum cc_code stopped(struct cc_init *init, const struct cc_runs *runs, pi
 	struct cc_buf message;
 	struct cc_jsonw w;
 
-	for (size_t i = 0; i < runs->count; i++) {
+	for (size_t i = 0; !init->frozen && i < runs->count; i++) {
 		if (runs->run[i].pid != pid)
 			continue;
 		begin(&w, &message, "stopped", runs->run[i].id);

@@ -27,6 +27,7 @@ struct cc_init {
 	int listener; /* of the filter, after the zygote gave it */
 	int zygote;   /* socket */
 	pid_t zygote_pid;
+	bool frozen; /* by us: that a command stops then is no news */
 	int landlock_abi;
 	struct rlimit files; /* as PID 1 was started: the programs get it back */
 };
