@@ -15,9 +15,8 @@ struct answer {
 	bool allowed;
 	bool judged;
 	bool renamed; /* judged at git's own rename */
-	bool private;
-	bool outside; /* of every mount of the rules */ /* a place that only the session has: the host's file there is
-							   absent inside */
+	bool private; /* a place that only the session has: the host's file there is absent inside */
+	bool outside; /* of every mount of the rules */
 	const char *rule;
 	const char *reason;
 	struct cc_buf grant;

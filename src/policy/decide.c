@@ -418,6 +418,18 @@ static void add_quoted(struct cc_buf *out, const char *prefix, struct cc_view te
 	cc_buf_adds(out, "'");
 }
 
+/* A name as a glob that matches it and can be shown and typed: what is no plain byte is any byte. */
+static void add_name(struct cc_buf *out, struct cc_view name)
+{
+	char plain[256];
+
+	if (name.len > sizeof(plain))
+		return;
+	for (size_t i = 0; i < name.len; i++)
+		plain[i] = name.ptr[i] >= 0x20 && name.ptr[i] < 0x7f ? name.ptr[i] : '?';
+	add_quoted(out, "**/", (struct cc_view){plain, name.len});
+}
+
 static void add_name_grant(const struct cc_pattern *pattern, const struct cc_decision *decision, struct cc_view path,
 			   struct cc_buf *out)
 {
@@ -432,7 +444,7 @@ static void add_name_grant(const struct cc_pattern *pattern, const struct cc_dec
 			while (last > at && path.ptr[last - 1] != '/')
 				last--;
 			cc_buf_adds(out, "--allow-name ");
-			add_quoted(out, "**/", (struct cc_view){path.ptr + last, hit.end - last});
+			add_name(out, (struct cc_view){path.ptr + last, hit.end - last});
 			return;
 		}
 	}
