@@ -28,8 +28,9 @@ static const struct {
 } remedies[] = {
 	{"RTM_NEWADDR", "unprivileged user namespaces are restricted by AppArmor: install the profile shipped in "
 			"share/ccbox/apparmor, or sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
-	{"setting up uid map", "unprivileged user namespaces are restricted: install the AppArmor profile shipped in "
-			       "share/ccbox/apparmor, or sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+	{"setting up uid map",
+	 "user namespaces are restricted: install the AppArmor profile shipped in share/ccbox/apparmor, or sysctl "
+	 "kernel.apparmor_restrict_unprivileged_userns=0; as root in a container: it must keep CAP_SETFCAP"},
 	{"No space left on device",
 	 "user namespaces are used up or switched off: sysctl user.max_user_namespaces=15000"},
 	{"reating new namespace failed",
@@ -43,8 +44,9 @@ static const struct {
 	{"andlock",
 	 "Landlock is not available: boot with lsm=landlock,... or use a kernel of 5.13 or later that has it"},
 	{"WAIT_KILLABLE", "the kernel lacks seccomp WAIT_KILLABLE_RECV: it needs Linux 5.19 or later"},
-	{"listener", "a seccomp listener could not be made: another sandbox already listens (nested sandboxes cannot "
-		     "work), or the container's seccomp profile forbids it"},
+	{"seccomp listener",
+	 "a seccomp listener could not be made: another sandbox already listens (nested sandboxes cannot "
+	 "work), or the container's seccomp profile forbids it"},
 	{"is missing: install the package", "install the package named"},
 	{"not installed beside", "run `make build`, or reinstall ccbox"},
 };

@@ -90,3 +90,32 @@ assert all(c["ok"] for c in d["capabilities"])'
 	[[ $output == *ran* ]]
 	[ ! -e f ]
 }
+
+@test "a network namespace that may not bring up its loopback, as AppArmor leaves it (simulated, OPS-07)" {
+	# sendto answers EPERM: what bubblewrap's netlink request meets on such a host
+	run "$DENY" 44 1 0 "$CCBOX" doctor
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *RTM_NEWADDR* ]]
+	[[ $output == *apparmor* ]]
+}
+
+@test "a container that allows no fresh /proc is told so, and nothing is started (OPS-08)" {
+	# a mount over a part of /proc: the kernel then refuses another one to a nested user namespace
+	run unshare -Urm sh -c 'mount --bind /dev/null /proc/uptime && exec "$0" doctor' "$CCBOX"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"mount proc"* ]]
+	[[ $output == *systempaths=unconfined* ]]
+	run unshare -Urm sh -c 'mount --bind /dev/null /proc/uptime && exec "$0" run -- touch started' "$CCBOX"
+	[ "$status" -eq 125 ]
+	[ ! -e started ]
+}
+
+@test "root without CAP_SETFCAP is told so (OPS-09)" {
+	if [ "$(id -u)" != 0 ]; then skip "only root can give it up"; fi
+	run setpriv --bounding-set -setfcap "$CCBOX" doctor
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *CAP_SETFCAP* ]]
+}

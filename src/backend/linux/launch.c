@@ -21,7 +21,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { STEP_TIMEOUT_MS = 20000, SLICE_MS = 250, PLAN_ARGS_MAX = 8 << 20 };
+enum { STEP_TIMEOUT_MS = 20000, SLICE_MS = 250, LAST_WORDS_MS = 500, PLAN_ARGS_MAX = 8 << 20 };
 
 static const struct {
 	const char *name, *text;
@@ -377,6 +377,20 @@ static enum cc_code start_all(const struct cc_launch *how, struct cc_native_box 
 	return code;
 }
 
+/* A broken pipe is only how we hear of it: what bubblewrap or a helper said on its way out is why. */
+static void explain(struct cc_native_box *box, struct cc_err *why)
+{
+	struct pollfd gone = {.fd = box->bwrap.pidfd, .events = POLLIN};
+
+	if (why->code != CC_EPROTO && why->code != CC_ESYS)
+		return;
+	if (box->bwrap.pid > 0)
+		poll(&gone, 1, LAST_WORDS_MS);
+	cc_native_read_diag(box);
+	if (box->diag_text.len && !strstr(why->what, box->diag_text.data))
+		cc_fail(why, why->code, 0, "%s", box->diag_text.data);
+}
+
 enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_box, struct cc_err *err)
 {
 	struct cc_native_box *box = calloc(1, sizeof(*box));
@@ -399,6 +413,7 @@ enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_b
 		*out_box = &box->box;
 		return CC_OK;
 	}
+	explain(box, &why);
 	cc_native_end(&box->box);
 	return cc_fail(err, code, 0, "could not %s: %s", steps[step].text, why.what);
 }
