@@ -65,6 +65,19 @@ assert all(c["ok"] for c in d["capabilities"])'
 	[[ $output == *"lsm="* ]]
 }
 
+@test "a refusal of cc-init is told although the proxy is late and bubblewrap already gone" {
+	mkdir "$BASE/slow"
+	cp "$(dirname "$CCBOX")"/{ccbox,cc-*} "$BASE/slow/"
+	mv "$BASE/slow/cc-proxy" "$BASE/slow/late-proxy"
+	printf '#!/bin/sh\nsleep 1\nexec "%s" "$@"\n' "$BASE/slow/late-proxy" >"$BASE/slow/cc-proxy"
+	chmod 755 "$BASE/slow/cc-proxy"
+	run "$DENY" 444 38 0 "$BASE/slow/ccbox" run -- touch started
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[[ $output == *"cc-init, step"*andlock* ]]
+	[ ! -e started ]
+}
+
 @test "no WAIT_KILLABLE_RECV, an old kernel (simulated): refused, named, nothing started" {
 	run "$DENY" 317 22 32 "$CCBOX" run -- touch started
 	echo "$output"

@@ -180,26 +180,43 @@ static enum cc_code say(int sock, const char *name, const int *fds, size_t fd_co
 	return cc_peer_send(sock, text, (size_t)len, fds, fd_count, err);
 }
 
-/* A bubblewrap that is gone is noticed although its child may still hold the socket, or go on without it. */
-static enum cc_code check_bwrap(const struct cc_native_box *box, struct cc_err *err)
+static enum cc_code failed_word(const struct cc_json *root, const char *who, struct cc_err *err)
+{
+	return cc_fail(err, CC_EUNSUPPORTED, (int)cc_json_int(root, "errno", 0), "%s, step %s: %s", who,
+		       cc_json_str(root, "step", "?"), cc_json_str(root, "text", "?"));
+}
+
+/* A bubblewrap that is gone is noticed although its child may still hold the socket, or go on without it. Often it is
+ * gone because cc-init refused and ended, while we waited for the proxy: then cc-init's last word is the reason. */
+static enum cc_code check_bwrap(struct cc_native_box *box, struct cc_err *err)
 {
 	struct pollfd gone = {.fd = box->bwrap.pidfd, .events = POLLIN};
 
-	if (box->bwrap.pid > 0 && poll(&gone, 1, 0) > 0)
-		return cc_fail(err, CC_EPROTO, 0, "bubblewrap was ended while it started");
-	return CC_OK;
+	if (box->bwrap.pid <= 0 || poll(&gone, 1, 0) <= 0)
+		return CC_OK;
+	cc_peer_msg_close(&box->msg);
+	if (cc_peer_recv_wait(box->init, 0, &box->msg, NULL) == CC_OK && box->msg.len) {
+		CC_AUTO(cc_json_doc) doc = NULL;
+
+		if (cc_json_parse("cc-init", (struct cc_view){box->msg.text, box->msg.len}, 0, &doc, err) == CC_OK &&
+		    strcmp(cc_json_str(cc_json_root(doc), "m", ""), "failed") == 0)
+			return failed_word(cc_json_root(doc), "cc-init", err);
+	}
+	return cc_fail(err, CC_EPROTO, 0, "bubblewrap was ended while it started");
 }
 
 static enum cc_code hear(struct cc_native_box *box, int sock, struct cc_err *err)
 {
-	enum cc_code code = CC_ETIMEOUT;
-	enum cc_code alive = CC_OK;
+	for (int waited = 0; waited < STEP_TIMEOUT_MS; waited += SLICE_MS) {
+		enum cc_code code = cc_peer_recv_wait(sock, SLICE_MS, &box->msg, err);
 
-	for (int waited = 0; code == CC_ETIMEOUT && alive == CC_OK && waited < STEP_TIMEOUT_MS; waited += SLICE_MS) {
-		alive = check_bwrap(box, err);
-		code = cc_peer_recv_wait(sock, SLICE_MS, &box->msg, alive == CC_OK ? err : NULL);
+		if (code != CC_ETIMEOUT)
+			return code;
+		code = check_bwrap(box, err);
+		if (code != CC_OK)
+			return code;
 	}
-	return code;
+	return CC_ETIMEOUT;
 }
 
 /* Waits for the named message. "failed" and an early end come back as the helper's own words. */
@@ -225,8 +242,7 @@ static enum cc_code expect(struct cc_native_box *box, int sock, const char *who,
 	if (strcmp(name, want) == 0)
 		return check_bwrap(box, err);
 	if (strcmp(name, "failed") == 0)
-		return cc_fail(err, CC_EUNSUPPORTED, (int)cc_json_int(root, "errno", 0), "%s, step %s: %s", who,
-			       cc_json_str(root, "step", "?"), cc_json_str(root, "text", "?"));
+		return failed_word(root, who, err);
 	return cc_fail(err, CC_EPROTO, 0, "%s said \"%s\" instead of \"%s\"", who, name, want);
 }
 
