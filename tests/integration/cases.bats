@@ -365,13 +365,13 @@ for i in range(3552):
 	git init -q .
 	git add .env -f
 	before=$(tree_hash .)
-	"$CCBOX" run --quiet -- sh -c 'echo up; sleep 4711 & sleep 4712' >"$BASE/out" 2>&1 &
+	"$CCBOX" run --quiet -- sh -c 'echo up; sleep 471.'$$' & sleep 472.'$$ >"$BASE/out" 2>&1 &
 	pid=$!
 	for _ in $(seq 100); do grep -q up "$BASE/out" && break; sleep 0.05; done
 	kill -KILL $pid
 	wait $pid 2>/dev/null || true
-	for _ in $(seq 60); do pgrep -u "$(id -u)" -f 'sleep 471[12]' >/dev/null || break; sleep 0.05; done
-	run pgrep -u "$(id -u)" -f 'sleep 471[12]'
+	for _ in $(seq 60); do pgrep -u "$(id -u)" -f "sleep 47[12].$$" >/dev/null || break; sleep 0.05; done
+	run pgrep -u "$(id -u)" -f "sleep 47[12].$$"
 	[ "$status" -ne 0 ]
 	run pgrep -u "$(id -u)" -P 1 -f "$(dirname "$CCBOX")/cc-proxy"
 	[ "$status" -ne 0 ]

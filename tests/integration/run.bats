@@ -195,8 +195,9 @@ load lib
 }
 
 @test "background processes are ended with the session and nothing remains" {
-	box -- sh -c 'setsid sleep 987 >/dev/null 2>&1 & exit 0'
-	run pgrep -u "$(id -u)" -f 'sleep 987'
+	# a time of this run's own: the same test may run beside it
+	box -- sh -c "setsid sleep 987.$$ >/dev/null 2>&1 & exit 0"
+	run pgrep -u "$(id -u)" -f "sleep 987.$$"
 	[ "$status" -ne 0 ]
 }
 
@@ -232,10 +233,10 @@ load lib
 @test "argv holds no policy and no secret and does not grow with the tree, its work trees or the policy" {
 	git init -q . && git -c user.name=x -c user.email=x@x commit -qm x --allow-empty
 	line() { # what the helpers' command lines are, numbers apart
-		"$CCBOX" run --quiet --no-pty "$@" -- sh -c 'tr "\0" " " </proc/1/cmdline; echo; exec sleep 30' >"$BASE/out" </dev/null &
+		"$CCBOX" run --quiet --no-pty "$@" -- sh -c 'tr "\0" " " </proc/1/cmdline; echo; echo up; exec sleep 60' >"$BASE/out" </dev/null &
 		owner=$!
-		for _ in $(seq 200); do grep -q cc-init "$BASE/out" && break; sleep 0.02; done
-		{ cat "$BASE/out"; for pid in $(pgrep -P $owner); do tr '\0' ' ' <"/proc/$pid/cmdline"; echo; done; } | sed 's/[0-9][0-9]*/N/g' | sort
+		for _ in $(seq 1000); do grep -qx up "$BASE/out" && break; sleep 0.02; done
+		{ grep -vx up "$BASE/out"; for pid in $(pgrep -P $owner); do tr '\0' ' ' <"/proc/$pid/cmdline"; echo; done; } | sed 's/[0-9][0-9]*/N/g' | sort
 		kill $owner
 		wait $owner 2>/dev/null || true
 	}
@@ -244,6 +245,7 @@ load lib
 	mkdir m && (cd m && seq 4000 | sed 's/$/.pem/' | xargs touch)
 	for i in $(seq 300); do git worktree add -q --detach "$BASE/wt/$i"; done
 	after=$(line --env SECRET=sesame --protect "$PWD/m" --allow-name '**/sesame.key' --allow-host sesame.test)
+	echo "$before"; echo "$after"
 	[ "$before" = "$after" ]
 	# and a session in one of them works
 	cd "$BASE/wt/7"
