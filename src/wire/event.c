@@ -21,32 +21,13 @@ const char *cc_event_type_name(enum cc_event_type type)
 	return (size_t)type < CC_COUNT(names) ? names[type] : "unknown";
 }
 
-/* Strict UTF-8: what is not goes out as base64, so that nothing is lost or bent. */
-static size_t utf8_len(const unsigned char *at, size_t left)
-{
-	size_t len = at[0] < 0x80                    ? 1
-		     : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
-		     : (at[0] & 0xf0) == 0xe0        ? 3
-		     : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
-						     : 0;
-
-	if (len == 0 || len > left)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
-	    (at[0] == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return len;
-}
-
+/* What is not text goes out as base64, so that nothing is lost or bent. */
 static bool is_text(struct cc_view bytes)
 {
 	size_t at = 0;
 
 	while (at < bytes.len) {
-		size_t len = utf8_len((const unsigned char *)bytes.ptr + at, bytes.len - at);
+		size_t len = cc_utf8_len((const unsigned char *)bytes.ptr + at, bytes.len - at);
 
 		if (len == 0)
 			return false;
@@ -160,7 +141,7 @@ static void say_view(struct cc_buf *out, struct cc_view view)
 
 	while (at < view.len) {
 		const unsigned char *byte = (const unsigned char *)view.ptr + at;
-		size_t len = utf8_len(byte, view.len - at);
+		size_t len = cc_utf8_len(byte, view.len - at);
 
 		if (is_hidden(byte, len)) {
 			len = len ? len : 1;

@@ -77,22 +77,6 @@ static enum cc_code skip_space(struct reader *r)
 	}
 }
 
-/* Length of the well-formed UTF-8 sequence at p, 0 if there is none. */
-static size_t utf8_len(const unsigned char *p, size_t left)
-{
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-
-	if (len == 0 || len > left)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] >= 0x90))
-		return 0;
-	return len;
-}
-
 static void put_utf8(char **to, unsigned code)
 {
 	unsigned char *p = (unsigned char *)*to;
@@ -205,7 +189,7 @@ static enum cc_code read_string(struct reader *r, struct cc_view *out)
 		}
 		if (c < 0x20)
 			return refuse(r, r->at, "a control character stands in a string");
-		len = utf8_len((const unsigned char *)r->at, (size_t)(r->end - r->at));
+		len = cc_utf8_len((const unsigned char *)r->at, (size_t)(r->end - r->at));
 		if (len == 0)
 			return refuse(r, r->at, "this is not UTF-8");
 		memcpy(r->text, r->at, len);

@@ -56,17 +56,9 @@ void cc_jsonw_end(struct cc_jsonw *w)
 /* Bytes of the well-formed, printable character at p; 0 when it must be escaped byte by byte. */
 static size_t printable(const unsigned char *p, size_t left)
 {
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t len = cc_utf8_len(p, left);
 
-	if (len == 0 || len > left)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] >= 0x90))
-		return 0;
-	if (p[0] < 0x20 || p[0] == 0x7f || p[0] == '"' || p[0] == '\\')
+	if (len == 0 || p[0] < 0x20 || p[0] == 0x7f || p[0] == '"' || p[0] == '\\')
 		return 0;
 	if (p[0] == 0xc2 && p[1] < 0xa0) /* C1 controls: some terminals obey them */
 		return 0;
