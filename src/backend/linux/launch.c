@@ -172,37 +172,14 @@ static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct
 	return code;
 }
 
-static enum cc_code say(int sock, const char *name, const int *fds, size_t fd_count, struct cc_err *err)
-{
-	char text[64];
-	int len = snprintf(text, sizeof(text), "{\"m\":\"%s\"}", name);
-
-	return cc_peer_send(sock, text, (size_t)len, fds, fd_count, err);
-}
-
-static enum cc_code failed_word(const struct cc_json *root, const char *who, struct cc_err *err)
-{
-	return cc_fail(err, CC_EUNSUPPORTED, (int)cc_json_int(root, "errno", 0), "%s, step %s: %s", who,
-		       cc_json_str(root, "step", "?"), cc_json_str(root, "text", "?"));
-}
-
-/* A bubblewrap that is gone is noticed although its child may still hold the socket, or go on without it. Often it is
- * gone because cc-init refused and ended, while we waited for the proxy: then cc-init's last word is the reason. */
-static enum cc_code check_bwrap(struct cc_native_box *box, struct cc_err *err)
+/* A bubblewrap that is gone is noticed although its child may still hold the socket, or go on without it. */
+static enum cc_code check_bwrap(const struct cc_native_box *box, struct cc_err *err)
 {
 	struct pollfd gone = {.fd = box->bwrap.pidfd, .events = POLLIN};
 
-	if (box->bwrap.pid <= 0 || poll(&gone, 1, 0) <= 0)
-		return CC_OK;
-	cc_peer_msg_close(&box->msg);
-	if (cc_peer_recv_wait(box->init, 0, &box->msg, NULL) == CC_OK && box->msg.len) {
-		CC_AUTO(cc_json_doc) doc = NULL;
-
-		if (cc_json_parse("cc-init", (struct cc_view){box->msg.text, box->msg.len}, 0, &doc, err) == CC_OK &&
-		    strcmp(cc_json_str(cc_json_root(doc), "m", ""), "failed") == 0)
-			return failed_word(cc_json_root(doc), "cc-init", err);
-	}
-	return cc_fail(err, CC_EPROTO, 0, "bubblewrap was ended while it started");
+	if (box->bwrap.pid > 0 && poll(&gone, 1, 0) > 0)
+		return cc_fail(err, CC_EPROTO, 0, "bubblewrap was ended while it started");
+	return CC_OK;
 }
 
 static enum cc_code hear(struct cc_native_box *box, int sock, struct cc_err *err)
@@ -217,6 +194,13 @@ static enum cc_code hear(struct cc_native_box *box, int sock, struct cc_err *err
 			return code;
 	}
 	return CC_ETIMEOUT;
+}
+
+/* The helper's message "failed" as an error. Its text has the errno's in it. */
+static enum cc_code failed_word(const struct cc_json *root, const char *who, struct cc_err *err)
+{
+	return cc_fail(err, CC_EUNSUPPORTED, 0, "%s, step %s: %s", who, cc_json_str(root, "step", "?"),
+		       cc_json_str(root, "text", "?"));
 }
 
 /* Waits for the named message. "failed" and an early end come back as the helper's own words. */
@@ -311,7 +295,7 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 	if (code == CC_OK)
 		code = write_setup(how, &setup, err);
 	if (code == CC_OK)
-		code = say(box->init, "setup", &setup, 1, err);
+		code = cc_native_say(box->init, "setup", &setup, 1, err);
 	if (code != CC_OK)
 		return code;
 	code = enter(how, CC_STEP_LISTEN, step, err);
@@ -329,12 +313,12 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 	/* cc-init has read the file to its end before it answered; the offset is shared */
 	if (lseek(setup, 0, SEEK_SET) < 0)
 		return cc_fail(err, CC_ESYS, errno, "lseek");
-	code = say(box->egress, "policy", &setup, 1, err);
+	code = cc_native_say(box->egress, "policy", &setup, 1, err);
 	if (code == CC_OK)
-		code = say(box->egress, "listen", box->msg.fds, box->msg.fd_count, err);
+		code = cc_native_say(box->egress, "listen", box->msg.fds, box->msg.fd_count, err);
 	cc_peer_msg_close(&box->msg);
 	if (code == CC_OK)
-		code = say(box->init, "go", NULL, 0, err);
+		code = cc_native_say(box->init, "go", NULL, 0, err);
 	if (code == CC_OK)
 		code = expect(box, box->egress, "cc-proxy", "ready", err);
 	if (code != CC_OK)
@@ -393,6 +377,27 @@ static enum cc_code start_all(const struct cc_launch *how, struct cc_native_box 
 	return code;
 }
 
+/* Whether cc-init gave a reason that nobody has read: it is heard only where the launch waits for it. */
+static bool init_gave_reason(struct cc_native_box *box, struct cc_err *why)
+{
+	bool given = false;
+
+	cc_peer_msg_close(&box->msg);
+	while (!given && box->init >= 0 && cc_peer_recv_wait(box->init, 0, &box->msg, NULL) == CC_OK && box->msg.len) {
+		CC_AUTO(cc_json_doc) doc = NULL;
+		const struct cc_json *root;
+
+		cc_peer_msg_close(&box->msg);
+		if (cc_json_parse("cc-init", (struct cc_view){box->msg.text, box->msg.len}, 0, &doc, NULL) != CC_OK)
+			return false;
+		root = cc_json_root(doc);
+		given = strcmp(cc_json_str(root, "m", ""), "failed") == 0;
+		if (given)
+			failed_word(root, "cc-init", why);
+	}
+	return given;
+}
+
 /* A broken pipe is only how we hear of it: what bubblewrap or a helper said on its way out is why. */
 static void explain(struct cc_native_box *box, struct cc_err *why)
 {
@@ -402,6 +407,8 @@ static void explain(struct cc_native_box *box, struct cc_err *why)
 		return;
 	if (box->bwrap.pid > 0)
 		poll(&gone, 1, LAST_WORDS_MS);
+	if (init_gave_reason(box, why))
+		return;
 	cc_native_read_diag(box);
 	if (box->diag_text.len && !strstr(why->what, box->diag_text.data))
 		cc_fail(why, why->code, 0, "%s", box->diag_text.data);

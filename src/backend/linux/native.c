@@ -79,13 +79,17 @@ static enum cc_code native_signal(struct cc_box *box, int id, int signal, struct
 	return cc_peer_send(native->init, text, (size_t)len, NULL, 0, err);
 }
 
+enum cc_code cc_native_say(int sock, const char *name, const int *fds, size_t fd_count, struct cc_err *err)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "{\"m\":\"%s\"}", name);
+
+	return cc_peer_send(sock, text, (size_t)len, fds, fd_count, err);
+}
+
 static enum cc_code native_tell(struct cc_box *box, const char *message, struct cc_err *err)
 {
-	struct cc_native_box *native = (struct cc_native_box *)box;
-	char text[64];
-	int len = snprintf(text, sizeof(text), "{\"m\":\"%s\"}", message);
-
-	return cc_peer_send(native->init, text, (size_t)len, NULL, 0, err);
+	return cc_native_say(((struct cc_native_box *)box)->init, message, NULL, 0, err);
 }
 
 static enum cc_code native_fetch(struct cc_box *box, int id, const char *message, const char *path, struct cc_err *err)

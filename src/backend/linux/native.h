@@ -21,8 +21,8 @@ struct cc_native_box {
 
 /* Launch steps in order; each can be made to fail in a twin build. */
 #define CC_NATIVE_STEPS(X)                                                                                             \
-	X(CC_STEP_PROXY, "proxy", "start the session's proxy")                                                         \
 	X(CC_STEP_BWRAP, "bwrap", "start bubblewrap")                                                                  \
+	X(CC_STEP_PROXY, "proxy", "start the session's proxy")                                                         \
 	X(CC_STEP_SETUP, "setup", "hand the rules to cc-init")                                                         \
 	X(CC_STEP_LISTEN, "listen", "make the listeners inside the network namespace")                                 \
 	X(CC_STEP_POLICY, "policy", "hand rules and listeners to the proxy")                                           \
@@ -37,6 +37,8 @@ enum cc_native_step {
 
 /* Reads what bubblewrap and cc-init said so far, without waiting. */
 void cc_native_read_diag(struct cc_native_box *box);
+/* A message of only its name, and up to CC_PEER_FDS descriptors, to cc-init or cc-proxy. */
+CC_MUST enum cc_code cc_native_say(int sock, const char *name, const int *fds, size_t fd_count, struct cc_err *err);
 enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_box, struct cc_err *err);
 enum cc_code cc_native_next(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err);
 void cc_native_end(struct cc_box *box);
