@@ -107,6 +107,16 @@ static void filter_pass(struct cc_pty_filter *filter, struct cc_buf *out)
 	filter->state = GROUND;
 }
 
+/* A string control that nothing is wrong with; byte is the one it was decided at, which may begin its end. */
+static void filter_pass_string(struct cc_pty_filter *filter, char byte, struct cc_buf *out)
+{
+	filter_pass(filter, out);
+	if (byte == '\033')
+		filter_hold(filter, ESCAPE, byte);
+	else
+		cc_buf_add(out, &byte, 1);
+}
+
 static void filter_refuse(struct cc_pty_filter *filter, unsigned state)
 {
 	filter->held = 0;
@@ -180,11 +190,7 @@ static void filter_osc(struct cc_pty_filter *filter, char byte, struct cc_buf *o
 		filter_refuse(filter, byte == '\033' ? DROP_ESCAPE : byte == '\a' ? GROUND : DROP);
 		return;
 	}
-	filter_pass(filter, out);
-	if (byte == '\033')
-		filter_hold(filter, ESCAPE, byte);
-	else
-		cc_buf_add(out, &byte, 1);
+	filter_pass_string(filter, byte, out);
 }
 
 /* Parameters may stand in front; a terminal that looks for the word does not see them. */
@@ -216,11 +222,7 @@ static void filter_dcs(struct cc_pty_filter *filter, char byte, struct cc_buf *o
 		}
 		return;
 	}
-	filter_pass(filter, out);
-	if (byte == '\033')
-		filter_hold(filter, ESCAPE, byte);
-	else
-		cc_buf_add(out, &byte, 1);
+	filter_pass_string(filter, byte, out);
 }
 
 static void filter_csi(struct cc_pty_filter *filter, char byte, struct cc_buf *out)
