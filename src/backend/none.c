@@ -73,14 +73,6 @@ static struct none_exec *find_exec(struct none_box *none, int id)
 	return NULL;
 }
 
-static const char *path_of(const struct cc_strv *env)
-{
-	for (size_t i = 0; i < env->count; i++)
-		if (strncmp(env->items[i], "PATH=", 5) == 0)
-			return env->items[i] + 5;
-	return "/usr/local/bin:/usr/bin:/bin";
-}
-
 static enum cc_code spawn_exec(const struct cc_box_exec *what, struct cc_child *out_child, int *out_master,
 			       struct cc_err *err)
 {
@@ -98,7 +90,7 @@ static enum cc_code spawn_exec(const struct cc_box_exec *what, struct cc_child *
 
 	if (!argv)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
-	code = cc_proc_which(what->argv->items[0], path_of(what->env), program, sizeof(program), err);
+	code = cc_proc_which(what->argv->items[0], cc_env_path(what->env->items), program, sizeof(program), err);
 	if (code != CC_OK)
 		return code;
 	memcpy(argv, what->argv->items, what->argv->count * sizeof(*argv));

@@ -35,14 +35,6 @@ static inline char *cc_str_take(char **owned)
 	*owned = NULL;
 	return given;
 }
-/* C17 has no strdup. NULL when text is NULL or memory is short. */
-static inline char *cc_str_dup(const char *text)
-{
-	size_t size = text ? strlen(text) + 1 : 0;
-	char *copy = size ? malloc(size) : NULL;
-
-	return copy ? memcpy(copy, text, size) : NULL;
-}
 
 #define CC_AUTO_FREE __attribute__((cleanup(cc_free_drop)))
 

@@ -85,6 +85,23 @@ char *cc_str_copy(const char *text)
 	return copy;
 }
 
+const char *cc_env_get(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; env && *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
+const char *cc_env_path(char *const *env)
+{
+	const char *path = cc_env_get(env, "PATH");
+
+	return path ? path : "/usr/local/bin:/usr/bin:/bin";
+}
+
 static enum cc_code strv_own(struct cc_strv *list, char *text, struct cc_err *err)
 {
 	if (!text)

@@ -29,6 +29,10 @@ size_t cc_utf8_len(const unsigned char *p, size_t left);
 bool cc_str_put(char *out, size_t cap, const char *text);
 /* A heap copy of a NUL-terminated string; NULL for NULL and when memory ran out. */
 char *cc_str_copy(const char *text);
+/* The value of NAME=value in a NULL-terminated environment, NULL when it is not there. env may be NULL. */
+const char *cc_env_get(char *const *env, const char *name);
+/* PATH there, or the usual directories. */
+const char *cc_env_path(char *const *env);
 
 /* An owned list of owned strings. Zeroed memory is the empty list. items[count] is always NULL once
  * something was pushed, so that items can serve as an argv. */

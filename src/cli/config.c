@@ -14,16 +14,6 @@
 
 enum { POLICY_MAX = 1 << 20 };
 
-const char *cc_env_get(char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; env && *env; env++)
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-			return *env + len + 1;
-	return NULL;
-}
-
 static bool home_path(char *const *env, const char *variable, const char *fallback, const char *rest, char *out,
 		      size_t cap)
 {

@@ -9,7 +9,6 @@
 /* Fills *ask (initialised) for a verb from all sources. *out_used: words of argv that were options. cwd absolute. */
 CC_MUST enum cc_code cc_config_gather(unsigned verb, char *const *argv, char *const *env, const char *cwd,
 				      struct cc_ask_run *ask, size_t *out_used, struct cc_err *err);
-const char *cc_env_get(char *const *env, const char *name);
 /* $XDG_STATE_HOME/ccbox or ~/.local/state/ccbox. False when neither is known. */
 bool cc_state_home(char *const *env, char *out, size_t cap);
 

@@ -83,14 +83,6 @@ static char **parse(char *text, size_t len, size_t *out_argc)
 	return list;
 }
 
-static const char *path_of(char **env)
-{
-	for (; *env; env++)
-		if (strncmp(*env, "PATH=", 5) == 0)
-			return *env + 5;
-	return "/usr/local/bin:/usr/bin:/bin";
-}
-
 /* A file without "#!" is a script for the shell, as execvp has it. */
 static void try_exec(const char *path, char **argv, char **env)
 {
@@ -113,7 +105,7 @@ static void try_exec(const char *path, char **argv, char **env)
 
 static int search(char **argv, char **env)
 {
-	const char *at = path_of(env);
+	const char *at = cc_env_path(env);
 	int best = ENOENT;
 
 	for (;;) {

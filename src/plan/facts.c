@@ -14,12 +14,7 @@ static void paths_done(struct cc_fact_path *paths, size_t count)
 
 const char *cc_facts_env(const struct cc_facts *facts, const char *name)
 {
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < facts->env.count; i++)
-		if (strncmp(facts->env.items[i], name, len) == 0 && facts->env.items[i][len] == '=')
-			return facts->env.items[i] + len + 1;
-	return NULL;
+	return cc_env_get(facts->env.items, name);
 }
 
 void cc_facts_done(struct cc_facts *facts)

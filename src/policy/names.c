@@ -184,7 +184,7 @@ enum cc_code cc_pattern_parse(const char *text, bool floats, struct cc_pattern *
 		return cc_fail(err, CC_EINVAL, 0, "a glob is empty");
 	if (strlen(text) >= CC_PATH_MAX)
 		return cc_fail(err, CC_EINVAL, 0, "glob \"%.60s...\" is too long", text);
-	p.text = cc_str_dup(text);
+	p.text = cc_str_copy(text);
 	p.parts = calloc(CC_PATTERN_PARTS, sizeof(*p.parts));
 	if (!p.text || !p.parts) {
 		cc_pattern_done(&p);

@@ -16,7 +16,7 @@ void cc_compile_no_memory(struct cc_compiler *c)
 
 char *cc_compile_copy(struct cc_compiler *c, const char *text)
 {
-	char *made = text ? cc_str_dup(text) : NULL;
+	char *made = text ? cc_str_copy(text) : NULL;
 
 	if (text && !made)
 		cc_compile_no_memory(c);

@@ -113,7 +113,7 @@ static enum cc_code join_host(struct cc_policy *into, const struct cc_static_hos
 	if (!grown)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	into->hosts = grown;
-	grown[into->host_count] = (struct cc_static_host){.name = cc_str_dup(host->name)};
+	grown[into->host_count] = (struct cc_static_host){.name = cc_str_copy(host->name)};
 	if (!grown[into->host_count].name)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	return cc_strv_copy(&grown[into->host_count++].addresses, &host->addresses, err);
@@ -163,7 +163,7 @@ void cc_spec_done(struct cc_spec *spec)
 enum cc_code cc_spec_add_bind(struct cc_spec *spec, const char *host_path, bool read_only, struct cc_err *err)
 {
 	struct cc_bind *grown = realloc(spec->binds, (spec->bind_count + 1) * sizeof(*grown));
-	struct cc_bind bind = {cc_str_dup(host_path), cc_str_dup(host_path), read_only};
+	struct cc_bind bind = {cc_str_copy(host_path), cc_str_copy(host_path), read_only};
 
 	if (grown)
 		spec->binds = grown;

@@ -228,7 +228,7 @@ static enum cc_code read_host(const struct file *f, const struct cc_json *node)
 	if (!grown || !net)
 		return cc_fail(f->err, CC_ELIMIT, 0, "out of memory");
 	host = &grown[policy->host_count++];
-	*host = (struct cc_static_host){.name = cc_str_dup(node->key.ptr)};
+	*host = (struct cc_static_host){.name = cc_str_copy(node->key.ptr)};
 	if (!host->name)
 		return cc_fail(f->err, CC_ELIMIT, 0, "out of memory");
 	code = node->kind == CC_JSON_STRING ? read_entry(f, node, NULL, &host->addresses)
@@ -241,7 +241,7 @@ static enum cc_code read_host(const struct file *f, const struct cc_json *node)
 	if (!net->hosts)
 		return cc_fail(f->err, CC_ELIMIT, 0, "out of memory");
 	net->host_count = 1;
-	net->hosts->name = cc_str_dup(host->name);
+	net->hosts->name = cc_str_copy(host->name);
 	code = cc_strv_copy(&net->hosts->addresses, &host->addresses, f->err);
 	if (code == CC_OK && cc_net_seal(net, &why) != CC_OK)
 		code = refuse(f, node->key_line, node->key_column, why.what);

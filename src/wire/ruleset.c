@@ -236,7 +236,7 @@ static char *own_text(struct taker *t, const struct cc_json *node)
 		refuse(t, "a string is expected");
 		return NULL;
 	}
-	text = cc_str_dup(node->text.ptr);
+	text = cc_str_copy(node->text.ptr);
 	if (!text)
 		no_memory(t);
 	return text;

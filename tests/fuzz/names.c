@@ -101,7 +101,7 @@ static struct cc_rules *compile(const char *glob)
 	struct cc_err err;
 
 	cc_spec_init(&spec);
-	spec.session_id = cc_str_dup("fuzz");
+	spec.session_id = cc_str_copy("fuzz");
 	if (cc_spec_add_bind(&spec, "/r", false, &err) != CC_OK ||
 	    cc_spec_add_bind(&spec, "/home/u", false, &err) != CC_OK)
 		abort();

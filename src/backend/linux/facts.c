@@ -66,20 +66,10 @@ static enum cc_code look(struct cc_fact_path **paths, size_t *count, const char 
 	return CC_OK;
 }
 
-static const char *env_value(char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; env && *env; env++)
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-			return *env + len + 1;
-	return NULL;
-}
-
 static enum cc_code collect_user(char *const *env, struct cc_facts *facts, struct cc_err *err)
 {
 	const struct passwd *entry = getpwuid(getuid());
-	const char *home = env_value(env, "HOME");
+	const char *home = cc_env_get(env, "HOME");
 	char resolved[PATH_MAX];
 
 	if (!home || home[0] != '/')

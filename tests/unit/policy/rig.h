@@ -17,7 +17,7 @@ static inline void rig_init(struct rig *rig)
 {
 	*rig = (struct rig){.facts = {.home = "/home/u"}};
 	cc_spec_init(&rig->spec);
-	rig->spec.session_id = cc_str_dup("agent-x::1::chat");
+	rig->spec.session_id = cc_str_copy("agent-x::1::chat");
 	T_OK(cc_spec_add_bind(&rig->spec, "/r", false, &rig->err), rig->err);
 	T_OK(cc_spec_add_bind(&rig->spec, "/ro", true, &rig->err), rig->err);
 	T_OK(cc_strv_push(&rig->spec.runner_state_dirs, "/home/u/.state", &rig->err), rig->err);

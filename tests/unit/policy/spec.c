@@ -74,7 +74,7 @@ static void a_spec_is_checked(void **state)
 		struct cc_err err;
 
 		cc_spec_init(&spec);
-		spec.session_id = cc_str_dup(specs[i].id);
+		spec.session_id = cc_str_copy(specs[i].id);
 		T_OK(cc_spec_add_bind(&spec, specs[i].bind, false, &err), err);
 		T_ROW(cc_spec_check(&spec, &err) == specs[i].want, specs[i].label);
 		cc_spec_done(&spec);
@@ -88,7 +88,7 @@ static void two_modes_for_one_path_are_refused(void **state)
 
 	(void)state;
 	cc_spec_init(&spec);
-	spec.session_id = cc_str_dup("s");
+	spec.session_id = cc_str_copy("s");
 	assert_true(spec.network_enabled);
 	T_OK(cc_spec_add_bind(&spec, "/p", false, &err), err);
 	T_OK(cc_spec_add_bind(&spec, "/p", false, &err), err);
