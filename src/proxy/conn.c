@@ -97,7 +97,7 @@ void cc_conn_drop_upstream(struct cc_conn *conn)
 		dial_over(conn);
 	}
 	if (conn->upstream.fd >= 0)
-		cc_report_closed(conn->shared->report, conn->host, conn->port, conn->up.bytes, conn->down.bytes,
+		cc_report_closed(conn->shared->report, conn->host.text, conn->port, conn->up.bytes, conn->down.bytes,
 				 conn->shared->now - conn->started);
 	cc_fd_close(&conn->upstream.fd);
 	conn->up.bytes = conn->down.bytes = 0;
@@ -121,8 +121,6 @@ void cc_conn_close(struct cc_conn *conn, bool reset)
 	cc_conn_front_free(conn);
 	cc_relay_free(conn->relay);
 	conn->relay = NULL;
-	free(conn->host);
-	conn->host = NULL;
 	if (conn->prev)
 		conn->prev->next = conn->next;
 	else
@@ -176,19 +174,24 @@ static void drain_step(struct cc_conn *conn)
 	}
 }
 
+void cc_conn_report(const struct cc_conn *conn, const struct cc_report_net *net)
+{
+	struct cc_report_net told = *net;
+
+	told.proto = protos[conn->proto];
+	cc_report_net(conn->shared->report, conn->shared->now, &told);
+}
+
 void cc_conn_refuse(struct cc_conn *conn, const struct cc_refusal *refusal)
 {
-	struct cc_report_net net = refusal->net;
 	struct cc_buf out;
 
-	net.proto = protos[conn->proto];
-	if (!refusal->quiet)
-		cc_report_net(conn->shared->report, conn->shared->now, &net);
+	cc_conn_report(conn, &refusal->net);
 	cc_buf_init(&out, 16384);
 	if (conn->proto == CC_PROTO_SOCKS5 || conn->proto == CC_PROTO_SOCKS4)
 		cc_socks_answer(&conn->front->socks, refusal->reply, &out);
 	else
-		cc_report_refusal(&net, refusal->status, refusal->head_only, &out);
+		cc_report_refusal(&refusal->net, refusal->status, refusal->head_only, &out);
 	if (!cc_flow_push(&conn->down, out.data, out.len)) {
 		cc_conn_close(conn, true);
 	} else {
@@ -242,12 +245,10 @@ static void refuse_decision(struct cc_conn *conn, const struct cc_host *host, ui
 
 static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *result, bool head_only)
 {
-	struct cc_host host = {0};
 	size_t row = 0;
 
-	snprintf(host.text, sizeof(host.text), "%s", conn->host);
 	if (result->outcome == CC_DIAL_REFUSED) {
-		refuse_decision(conn, &host, conn->port, &result->decision, &result->addr, head_only);
+		refuse_decision(conn, &conn->host, conn->port, &result->decision, &result->addr, head_only);
 		return;
 	}
 	while (row + 1 < CC_COUNT(failures) &&
@@ -255,7 +256,7 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 		row++;
 	struct cc_refusal refusal = {
 		.net = {.allowed = true,
-			.host = cc_view_of(host.text),
+			.host = cc_view_of(conn->host.text),
 			.port = conn->port,
 			.reason = result->outcome == CC_DIAL_LIMIT ? CC_NET_LIMIT : CC_NET_ALLOWED,
 			.detail = failures[row].detail},
@@ -269,20 +270,17 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 static void report_allowed(struct cc_conn *conn, const struct cc_dial_result *result)
 {
 	struct cc_host literal;
-	struct cc_host host;
 	struct cc_report_net net = {.allowed = true,
-				    .proto = protos[conn->proto],
-				    .host = cc_view_of(conn->host),
+				    .host = cc_view_of(conn->host.text),
 				    .port = conn->port,
 				    .reason = CC_NET_ALLOWED,
+				    .entry = cc_net_decide(conn->shared->net, &conn->host, conn->port).entry,
 				    .klass =
 					    cc_addr_class_name(cc_addr_classify(result->addr.bytes, result->addr.len))};
 
 	cc_host_from_addr(result->addr.bytes, result->addr.len, &literal);
 	net.address = literal.text;
-	if (cc_host_parse(net.host, CC_HOST_SOCKS, &host, NULL) == CC_OK)
-		net.entry = cc_net_decide(conn->shared->net, &host, conn->port).entry;
-	cc_report_net(conn->shared->report, conn->shared->now, &net);
+	cc_conn_report(conn, &net);
 }
 
 static void dial_done(void *context, struct cc_dial_result *result)
@@ -311,28 +309,24 @@ static void dial_done(void *context, struct cc_dial_result *result)
 	cc_conn_step(conn);
 }
 
-void cc_conn_dial(struct cc_conn *conn)
+/* Begins a dial that waits, if there is room now. */
+static void dial(struct cc_conn *conn)
 {
 	struct cc_shared *shared = conn->shared;
 	bool head_only = conn->relay && cc_relay_head_only(conn->relay);
 	struct cc_net_decision decision;
-	struct cc_host host;
 
 	if (!conn->waiting || shared->dialing >= CC_CONN_DIALS_MAX)
 		return;
 	conn->waiting = false;
 	shared->waiting--;
-	if (cc_host_parse(cc_view_of(conn->host), CC_HOST_SOCKS, &host, NULL) != CC_OK) {
-		cc_conn_close(conn, true);
-		return;
-	}
 	/* The rules may have changed while it waited, and a name that is denied by now must not be looked up. */
-	decision = cc_net_decide(shared->net, &host, conn->port);
+	decision = cc_net_decide(shared->net, &conn->host, conn->port);
 	if (!decision.allowed) {
-		refuse_decision(conn, &host, conn->port, &decision, NULL, head_only);
+		refuse_decision(conn, &conn->host, conn->port, &decision, NULL, head_only);
 		return;
 	}
-	conn->dial = cc_dial_start(shared->dialer, &host, conn->port, shared->now, dial_done, conn);
+	conn->dial = cc_dial_start(shared->dialer, &conn->host, conn->port, shared->now, dial_done, conn);
 	if (conn->dial)
 		shared->dialing++;
 	else
@@ -350,18 +344,13 @@ bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t 
 		refuse_decision(conn, host, port, &decision, NULL, head_only);
 		return false;
 	}
-	free(conn->host);
-	conn->host = strdup(host->text);
+	conn->host = *host;
 	conn->port = port;
-	if (!conn->host) {
-		cc_conn_close(conn, true);
-		return false;
-	}
 	conn->waiting = true;
 	conn->shared->waiting++;
 	/* The dialer has its own limit; this one bounds the waiting for it, too. */
 	cc_conn_set_deadline(conn, CC_DIAL_TOTAL_MS + CC_CONN_HEAD_MS);
-	cc_conn_dial(conn);
+	dial(conn);
 	return conn->phase == phase;
 }
 
@@ -369,33 +358,31 @@ void cc_conn_rejudge(struct cc_conn *conn)
 {
 	const struct cc_net_rules *net = conn->shared->net;
 	struct cc_net_decision decision;
-	struct cc_host host;
 
-	if (conn->upstream.fd < 0 || cc_host_parse(cc_view_of(conn->host), CC_HOST_SOCKS, &host, NULL) != CC_OK)
+	if (conn->upstream.fd < 0)
 		return;
-	decision = cc_net_decide(net, &host, conn->port);
+	decision = cc_net_decide(net, &conn->host, conn->port);
 	if (decision.allowed)
-		decision = cc_net_decide_addr(net, &host, conn->port, conn->addr.bytes, conn->addr.len);
+		decision = cc_net_decide_addr(net, &conn->host, conn->port, conn->addr.bytes, conn->addr.len);
 	if (decision.allowed)
 		return;
-	cc_report_net(conn->shared->report, conn->shared->now,
-		      &(struct cc_report_net){.proto = protos[conn->proto],
-					      .host = cc_view_of(host.text),
-					      .port = conn->port,
-					      .reason = decision.reason,
-					      .entry = decision.entry,
-					      .detail = "the policy was tightened while the connection was open"});
+	cc_conn_report(conn, &(struct cc_report_net){
+				     .host = cc_view_of(conn->host.text),
+				     .port = conn->port,
+				     .reason = decision.reason,
+				     .entry = decision.entry,
+				     .detail = "the policy was tightened while the connection was open"});
 	cc_conn_close(conn, true);
 }
 
 /* ---- one step of whatever phase it is in */
 
-static void dial_step(struct cc_conn *conn)
+void cc_conn_dial_step(struct cc_conn *conn)
 {
 	if (conn->client.broken) /* gone; a mere FIN is a half-close and waits */
 		cc_conn_close(conn, false);
 	else
-		cc_conn_dial(conn);
+		dial(conn);
 }
 
 static void dead_step(struct cc_conn *conn)
@@ -406,7 +393,7 @@ static void dead_step(struct cc_conn *conn)
 void cc_conn_step(struct cc_conn *conn)
 {
 	static void (*const steps[])(struct cc_conn *) = {
-		[CC_PHASE_FRONT] = cc_conn_front_step,   [CC_PHASE_DIAL] = dial_step,
+		[CC_PHASE_FRONT] = cc_conn_front_step,   [CC_PHASE_DIAL] = cc_conn_dial_step,
 		[CC_PHASE_TUNNEL] = cc_conn_tunnel_step, [CC_PHASE_RELAY] = cc_relay_step,
 		[CC_PHASE_DRAIN] = drain_step,           [CC_PHASE_DEAD] = dead_step,
 	};

@@ -63,7 +63,7 @@ struct cc_conn {
 	struct cc_front *front;
 	struct cc_relay *relay;
 	struct cc_dial *dial;
-	char *host; /* canonical; whom upstream is */
+	struct cc_host host; /* whom upstream is */
 	int64_t deadline;
 	int64_t active;
 	int64_t started;
@@ -82,7 +82,6 @@ struct cc_refusal {
 	unsigned status;
 	enum cc_socks_reply reply;
 	bool head_only;
-	bool quiet; /* no event: a failure of the network, not of policy */
 };
 
 /* Takes fd. */
@@ -94,11 +93,13 @@ void cc_conn_close(struct cc_conn *conn, bool reset);
 /* The rules changed: closes it when it would no longer be opened. */
 void cc_conn_rejudge(struct cc_conn *conn);
 
-/* For relay.c */
+/* For front.c and relay.c. net's proto is filled in. What a refusal names may lie in the connection: it is used before
+ * the drain frees anything. */
+void cc_conn_report(const struct cc_conn *conn, const struct cc_report_net *net);
 void cc_conn_refuse(struct cc_conn *conn, const struct cc_refusal *refusal);
 /* Decides, then dials; false: it was refused and the connection is in its drain. */
 bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only);
-void cc_conn_dial(struct cc_conn *conn); /* begins a dial that waits, if there is room now */
+void cc_conn_dial_step(struct cc_conn *conn); /* while its dial waits or runs */
 void cc_conn_drop_upstream(struct cc_conn *conn);
 void cc_conn_set_deadline(struct cc_conn *conn, int64_t ms);
 void cc_conn_again(struct cc_conn *conn); /* step it once more before the loop waits */

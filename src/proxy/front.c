@@ -50,25 +50,18 @@ static void ask(struct cc_conn *conn, const struct cc_host *host, uint16_t port)
 
 static void front_connect(struct cc_conn *conn, const struct cc_http_head *head)
 {
-	char said_bytes[CC_REPORT_TEXT_MAX];
-	struct cc_view said = head->target;
 	struct cc_view text;
 	struct cc_host host;
 	struct cc_err err = {0};
 	uint16_t port;
 
-	/* The target lies in the buffer that a refusal frees. */
-	if (said.len > sizeof(said_bytes))
-		said.len = sizeof(said_bytes);
-	memcpy(said_bytes, said.ptr, said.len);
-	said.ptr = said_bytes;
 	conn->proto = CC_PROTO_CONNECT;
 	if (!cc_http_authority(head->target, 0, &text, &port)) {
-		refuse_malformed(conn, 400, said, "CONNECT takes HOST:PORT, with a port from 1 to 65535");
+		refuse_malformed(conn, 400, head->target, "CONNECT takes HOST:PORT, with a port from 1 to 65535");
 		return;
 	}
 	if (cc_host_parse(text, CC_HOST_URI, &host, &err) != CC_OK) {
-		refuse_malformed(conn, 400, said, err.what);
+		refuse_malformed(conn, 400, head->target, err.what);
 		return;
 	}
 	cc_buf_eat(&conn->front->in, head->size);
@@ -117,12 +110,9 @@ static void front_socks(struct cc_conn *conn)
 	} else if (step == CC_SOCKS_REQUEST) {
 		ask(conn, &front->socks.host, front->socks.port);
 	} else if (step == CC_SOCKS_REFUSE) {
-		struct cc_report_net net = {.proto = conn->proto == CC_PROTO_SOCKS4 ? "socks4" : "socks5",
-					    .host = {"", 0},
-					    .reason = CC_NET_MALFORMED,
-					    .detail = front->socks.fault};
-
-		cc_report_net(conn->shared->report, conn->shared->now, &net);
+		cc_conn_report(conn, &(struct cc_report_net){.host = {"", 0},
+							     .reason = CC_NET_MALFORMED,
+							     .detail = front->socks.fault});
 		cc_conn_drain(conn);
 	}
 	cc_buf_done(&out);
@@ -211,17 +201,14 @@ static void refuse_named(struct cc_conn *conn, const struct cc_sniff *sniff)
 {
 	static const char alert[] = "\x15\x03\x03\x00\x02\x02\x31"; /* fatal: access denied */
 	char detail[400];
-	char said[256];
-	struct cc_report_net net = {.proto = conn->proto == CC_PROTO_CONNECT ? "connect" : "socks5",
+	struct cc_report_net net = {.host = cc_view_of(conn->host.text),
 				    .port = conn->port,
 				    .reason = CC_NET_SNI,
 				    .detail = detail};
 	struct cc_buf out;
 
-	snprintf(said, sizeof(said), "%s", conn->host);
 	snprintf(detail, sizeof(detail), "%s%s%s", sniff->fault, sniff->named[0] ? ": " : "", sniff->named);
-	net.host = cc_view_of(said);
-	cc_report_net(conn->shared->report, conn->shared->now, &net);
+	cc_conn_report(conn, &net);
 	cc_buf_init(&out, 16384);
 	/* Only where the server has not spoken yet can an answer be understood. */
 	if (conn->down.bytes == 0 && strcmp(sniff->kind, "tls") == 0)
@@ -238,20 +225,15 @@ static void refuse_named(struct cc_conn *conn, const struct cc_sniff *sniff)
 /* Holds the client's first bytes back until they are known to be meant for the tunnel's host. */
 static void gate_step(struct cc_conn *conn)
 {
-	struct cc_host host;
 	struct cc_sniff sniff;
 	bool ended = false;
 	enum cc_sniff_verdict verdict;
 
-	if (cc_host_parse(cc_view_of(conn->host), CC_HOST_SOCKS, &host, NULL) != CC_OK) {
-		cc_conn_close(conn, true);
-		return;
-	}
 	for (;;) {
 		bool first = conn->front->in.len == 0;
 		long got;
 
-		verdict = cc_sniff(front_view(conn), ended, &host, &sniff);
+		verdict = cc_sniff(front_view(conn), ended, &conn->host, &sniff);
 		if (verdict != CC_SNIFF_MORE || !conn->client.readable)
 			break;
 		got = front_read(conn);

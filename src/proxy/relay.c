@@ -65,9 +65,8 @@ bool cc_relay_head_only(const struct cc_relay *relay)
 static void refuse(struct cc_conn *conn, enum cc_net_reason reason, unsigned status, struct cc_view said,
 		   const char *detail)
 {
-	char copy[CC_REPORT_TEXT_MAX];
 	struct cc_refusal refusal = {
-		.net = {.allowed = reason == CC_NET_ALLOWED, .port = 0, .reason = reason, .detail = detail},
+		.net = {.allowed = reason == CC_NET_ALLOWED, .host = said, .reason = reason, .detail = detail},
 		.status = status,
 		.head_only = conn->relay->head_only,
 	};
@@ -76,17 +75,12 @@ static void refuse(struct cc_conn *conn, enum cc_net_reason reason, unsigned sta
 		cc_conn_close(conn, true);
 		return;
 	}
-	if (said.len > sizeof(copy))
-		said.len = sizeof(copy);
-	if (said.len)
-		memcpy(copy, said.ptr, said.len);
-	refusal.net.host = (struct cc_view){copy, said.len};
 	cc_conn_refuse(conn, &refusal);
 }
 
 static void bad_gateway(struct cc_conn *conn, const char *detail)
 {
-	refuse(conn, CC_NET_ALLOWED, 502, cc_view_of(conn->host), detail);
+	refuse(conn, CC_NET_ALLOWED, 502, cc_view_of(conn->host.text), detail);
 }
 
 static long fill(struct cc_conn *conn, struct cc_end *end, struct cc_buf *buf)
@@ -160,7 +154,7 @@ static void begin_request(struct cc_conn *conn, const struct cc_http_head *head)
 	cc_buf_eat(&relay->in, head->size); /* head's views are stale from here on */
 	relay->in_scanned = 0;
 	decision = cc_net_decide(conn->shared->net, &host, port);
-	if (decision.allowed && conn->upstream.fd >= 0 && conn->port == port && strcmp(conn->host, host.text) == 0) {
+	if (decision.allowed && conn->upstream.fd >= 0 && conn->port == port && strcmp(conn->host.text, host.text) == 0) {
 		relay->request = REQUEST_BODY;
 		relay->answer = ANSWER_HEAD;
 		cc_conn_set_deadline(conn, CC_CONN_IDLE_MS);
@@ -227,10 +221,7 @@ void cc_relay_connected(struct cc_conn *conn)
 
 static bool request_dial(struct cc_conn *conn)
 {
-	if (conn->client.broken)
-		cc_conn_close(conn, false);
-	else
-		cc_conn_dial(conn);
+	cc_conn_dial_step(conn);
 	return false;
 }
 
@@ -260,7 +251,7 @@ static bool request_body(struct cc_conn *conn)
 	conn->up.bytes += used;
 	cc_buf_eat(&relay->in, used);
 	if (step == CC_HTTP_BAD || relay->out.failed)
-		refuse(conn, CC_NET_MALFORMED, 400, cc_view_of(conn->host), "the body's chunks are malformed");
+		refuse(conn, CC_NET_MALFORMED, 400, cc_view_of(conn->host.text), "the body's chunks are malformed");
 	else if (step == CC_HTTP_DONE)
 		relay->request = REQUEST_DONE;
 	return used > 0 || step != CC_HTTP_MORE;
@@ -356,7 +347,6 @@ static void take_answer(struct cc_conn *conn, struct cc_http_head *head)
 static void ask_again(struct cc_conn *conn)
 {
 	struct cc_relay *relay = conn->relay;
-	struct cc_host host;
 
 	cc_conn_drop_upstream(conn);
 	cc_buf_reset(&relay->out);
@@ -364,10 +354,7 @@ static void ask_again(struct cc_conn *conn)
 	cc_buf_reset(&relay->again);
 	relay->answer = ANSWER_IDLE;
 	relay->request = REQUEST_DIAL;
-	if (cc_host_parse(cc_view_of(conn->host), CC_HOST_SOCKS, &host, NULL) != CC_OK)
-		cc_conn_close(conn, true);
-	else
-		(void)cc_conn_request(conn, &host, conn->port, relay->head_only);
+	(void)cc_conn_request(conn, &conn->host, conn->port, relay->head_only);
 }
 
 static bool answer_head(struct cc_conn *conn)
