@@ -27,7 +27,7 @@ fi
 chmod -R a+rX "$place"
 cd "$place"
 export DENY_SYSCALL="$place/build/deny-syscall" BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-120}
-export CCBOX="$place/build/ccbox" TMPDIR="$place/tmp" LC_ALL=C.UTF-8
+export CCBOX="$place/build/${CCBOX_BINARY:-ccbox}" TMPDIR="$place/tmp" LC_ALL=C.UTF-8
 if [ "$who" = user ] && [ "$(id -u)" = 0 ]; then
 	chown -R 65534:65534 "$place/tmp"
 	setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$place/tmp" USER=nobody LOGNAME=nobody bats --tap "$place/tests/integration/$file"

@@ -17,7 +17,7 @@ int main(void)
 {
 	works("6.9", "the granted socket", connect_to("host.sock"));
 	works("6.9", "moved aside", rename("host.sock", "aside.sock"));
-	works("6.9", "another host socket moved onto its name", rename("host.dgram", "host.sock"));
+	works("6.9", "another host socket moved onto its name", rename("other.sock", "host.sock"));
 	fails("6.9", "is not granted by that", connect_to("host.sock"), ECONNREFUSED);
 	works("6.9", "the granted one under its new name", connect_to("aside.sock"));
 	return 0;

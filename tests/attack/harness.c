@@ -108,6 +108,7 @@ void harness_plant(void)
 	put_file(harness.tree, "kept.txt", "kept\n", 0600);
 	harness.listener = host_socket(harness.tree, "host.sock", SOCK_STREAM);
 	harness.datagram = host_socket(harness.tree, "host.dgram", SOCK_DGRAM);
+	harness.other = host_socket(harness.tree, "other.sock", SOCK_STREAM);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)

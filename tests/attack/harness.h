@@ -21,6 +21,7 @@ struct harness {
 	char base[64], tree[80], outside[80], read_only[80];
 	int listener; /* a socket of the host inside the tree */
 	int datagram;
+	int other; /* a second listener, never granted */
 	int control;
 	pid_t bwrap;
 	unsigned tests, failed, escaped;

@@ -157,7 +157,10 @@ static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct
 	if (how->off) {
 		cc_jsonw_key(&w, "off");
 		cc_jsonw_array(&w);
-		cc_jsonw_str(&w, how->off);
+		for (const char *at = how->off, *end; *at; at = end + strspn(end, ",")) {
+			end = at + strcspn(at, ",");
+			cc_jsonw_view(&w, (struct cc_view){at, (size_t)(end - at)});
+		}
 		cc_jsonw_end(&w);
 	}
 	if (how->fail_at)
