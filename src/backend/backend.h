@@ -29,7 +29,6 @@ struct cc_launch {
 	const struct cc_linux_plan *plan; /* native Linux */
 	const char *bwrap_path;
 	const char *proxy_path;
-	unsigned gate_threads; /* 0 = default */
 	/* Twin builds only: protections left off and the step that must fail. NULL in the product. */
 	const char *off;
 	const char *fail_at;
@@ -68,7 +67,6 @@ struct cc_note {
 	int signal;
 	int sys;
 	int fd;
-	int pid;
 	struct cc_json_doc *doc;
 	const char *text;
 };

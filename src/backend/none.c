@@ -129,7 +129,7 @@ static enum cc_code none_exec(struct cc_box *box, int id, const struct cc_box_ex
 	slot->id = id;
 	if (epoll_ctl(none->epoll, EPOLL_CTL_ADD, slot->child.pidfd, &event) < 0)
 		return cc_fail(err, CC_ESYS, errno, "epoll");
-	queue_note(none, (struct cc_note){.kind = CC_NOTE_STARTED, .id = id, .pid = slot->child.pid, .fd = master});
+	queue_note(none, (struct cc_note){.kind = CC_NOTE_STARTED, .id = id, .fd = master});
 	return CC_OK;
 }
 

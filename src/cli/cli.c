@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "cli/options.h"
+#include "wire/msg.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +12,6 @@
 #ifndef CC_VERSION
 #define CC_VERSION "0"
 #endif
-
-enum { EXIT_NOT_ESTABLISHED = 125 };
 
 const struct cc_verb_row cc_verbs[] = {
 	{"run", "ccbox run [OPTIONS] -- COMMAND [ARG...]", "run a command in a sandbox", cc_verb_run, CC_FOR_RUN},
@@ -42,7 +41,7 @@ void cc_say(const char *fmt, ...)
 int cc_give_up(const struct cc_err *err)
 {
 	cc_say("%s", err->what);
-	return EXIT_NOT_ESTABLISHED;
+	return CC_EXIT_NOT_ESTABLISHED;
 }
 
 static void print_help(FILE *to)
@@ -87,7 +86,7 @@ static int unknown_verb(const char *name)
 	near = cc_closest(name, names, cc_verb_count);
 	cc_say("unknown command \"%s\"%s%s%s; `ccbox --help` lists them", name, near ? "; did you mean " : "",
 	       near ? near : "", near ? "?" : "");
-	return EXIT_NOT_ESTABLISHED;
+	return CC_EXIT_NOT_ESTABLISHED;
 }
 
 int cc_cli_main(int argc, char **argv, char **env)
@@ -97,7 +96,7 @@ int cc_cli_main(int argc, char **argv, char **env)
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
 		print_help(stderr);
-		return EXIT_NOT_ESTABLISHED;
+		return CC_EXIT_NOT_ESTABLISHED;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
 		print_help(stdout);

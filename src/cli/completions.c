@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "cli/options.h"
+#include "wire/msg.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,5 +84,5 @@ int cc_verb_completions(char *const *argv, char *const *env)
 			return 0;
 		}
 	cc_say("ccbox completions bash|zsh|fish");
-	return 125;
+	return CC_EXIT_NOT_ESTABLISHED;
 }

@@ -2,7 +2,6 @@
 #include "cli/config.h"
 
 #include "os/fd.h"
-#include "wire/policyfile.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -38,9 +37,8 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-/* must: the file was named by the person, so its absence is an error too. */
-static enum cc_code read_policy(const char *path, enum cc_policy_source source, bool must, struct cc_policy *policy,
-				struct cc_err *err)
+enum cc_code cc_config_read(const char *path, enum cc_policy_source source, bool must, struct cc_policy *policy,
+			    struct cc_err *err)
 {
 	struct cc_buf text;
 	enum cc_code code;
@@ -68,7 +66,7 @@ static enum cc_code read_project(const char *cwd, struct cc_policy *policy, stru
 
 		snprintf(path, sizeof(path), "%s/.ccbox.jsonc", dir);
 		if (is_there(path))
-			return read_policy(path, CC_POLICY_PROJECT, true, policy, err);
+			return cc_config_read(path, CC_POLICY_PROJECT, true, policy, err);
 		snprintf(path, sizeof(path), "%s/.git", dir);
 		if (access(path, F_OK) == 0 || slash == dir)
 			return CC_OK;
@@ -167,10 +165,10 @@ enum cc_code cc_config_gather(unsigned verb, char *const *argv, char *const *env
 {
 	struct cc_policy *policy = &ask->spec.policy;
 	char path[PATH_MAX];
-	enum cc_code code = read_policy("/etc/ccbox/policy.jsonc", CC_POLICY_OPERATOR, false, policy, err);
+	enum cc_code code = cc_config_read("/etc/ccbox/policy.jsonc", CC_POLICY_OPERATOR, false, policy, err);
 
 	if (code == CC_OK && home_path(env, "XDG_CONFIG_HOME", ".config", "ccbox/policy.jsonc", path, sizeof(path)))
-		code = read_policy(path, CC_POLICY_OPERATOR, false, policy, err);
+		code = cc_config_read(path, CC_POLICY_OPERATOR, false, policy, err);
 	if (code == CC_OK)
 		code = read_project(cwd, policy, err);
 	if (code == CC_OK)
@@ -178,7 +176,7 @@ enum cc_code cc_config_gather(unsigned verb, char *const *argv, char *const *env
 	if (code == CC_OK)
 		code = cc_options_parse(verb, argv, ask, out_used, err);
 	for (size_t i = 0; code == CC_OK && i < ask->policies.count; i++)
-		code = read_policy(ask->policies.items[i], CC_POLICY_OPERATOR, true, policy, err);
+		code = cc_config_read(ask->policies.items[i], CC_POLICY_OPERATOR, true, policy, err);
 	if (code == CC_OK)
 		code = settle_paths(ask, cwd, env, err);
 	return code;

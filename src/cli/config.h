@@ -5,10 +5,14 @@
 #define CC_CLI_CONFIG_H
 
 #include "cli/options.h"
+#include "wire/policyfile.h"
 
 /* Fills *ask (initialised) for a verb from all sources. *out_used: words of argv that were options. cwd absolute. */
 CC_MUST enum cc_code cc_config_gather(unsigned verb, char *const *argv, char *const *env, const char *cwd,
 				      struct cc_ask_run *ask, size_t *out_used, struct cc_err *err);
+/* Adds a policy file. must: the person named it, so its absence is an error too. */
+CC_MUST enum cc_code cc_config_read(const char *path, enum cc_policy_source source, bool must, struct cc_policy *policy,
+				    struct cc_err *err);
 /* $XDG_STATE_HOME/ccbox or ~/.local/state/ccbox. False when neither is known. */
 bool cc_state_home(char *const *env, char *out, size_t cap);
 

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "session/probe.h"
+#include "wire/msg.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,7 @@ int cc_verb_doctor(char *const *argv, char *const *env)
 
 	if (argv[0] && (!json || argv[1])) {
 		cc_say("unexpected word \"%s\": ccbox doctor [--json]", json ? argv[1] : argv[0]);
-		return 125;
+		return CC_EXIT_NOT_ESTABLISHED;
 	}
 	cc_probe_run(env, true, &probe);
 	if (json) {

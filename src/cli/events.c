@@ -3,6 +3,7 @@
 #include "cli/config.h"
 #include "os/fd.h"
 #include "wire/event.h"
+#include "wire/msg.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -109,7 +110,7 @@ static int show(const char *path, bool follow, bool json)
 
 	if (fd < 0 || (follow && (watch < 0 || inotify_add_watch(watch, path, IN_MODIFY) < 0))) {
 		cc_say("%s: %s", path, strerror(errno));
-		return 125;
+		return CC_EXIT_NOT_ESTABLISHED;
 	}
 	cc_buf_init(&pending, LINE_MAX_BYTES * 2);
 	for (;;) {
@@ -143,12 +144,12 @@ int cc_verb_events(char *const *argv, char *const *env)
 			session = *argv;
 		else {
 			cc_say("unexpected word \"%s\": ccbox events [--follow] [--json] [SESSION]", *argv);
-			return 125;
+			return CC_EXIT_NOT_ESTABLISHED;
 		}
 	}
 	if (!cc_state_home(env, state, sizeof(state))) {
 		cc_say("neither XDG_STATE_HOME nor HOME is set");
-		return 125;
+		return CC_EXIT_NOT_ESTABLISHED;
 	}
 	snprintf(dir, sizeof(dir), "%s/events", state);
 	if (!find_log(dir, session, path, sizeof(path))) {
@@ -156,7 +157,7 @@ int cc_verb_events(char *const *argv, char *const *env)
 			cc_say("no session \"%s\" has left events in %s", session, dir);
 		else
 			cc_say("no session has left events in %s", dir);
-		return 125;
+		return CC_EXIT_NOT_ESTABLISHED;
 	}
 	return show(path, follow, json);
 }

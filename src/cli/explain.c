@@ -23,14 +23,11 @@ struct answer {
 	struct cc_buf object;
 };
 
-/* Words a person uses for a verb of the rules; the full list of cc_verb_name works too. */
+/* Words a person uses for a verb of the rules, beside those of cc_verb_name. */
 static const struct {
 	const char *word;
 	enum cc_verb verb;
-} words[] = {{"write", CC_VERB_WRITE},
-	     {"read", CC_VERB_READ},
-	     {"create", CC_VERB_CREATE},
-	     {"delete", CC_VERB_UNLINK},
+} words[] = {{"delete", CC_VERB_UNLINK},
 	     /* On Linux no rule judges an exec: what can be read can be run. */
 	     {"exec", CC_VERB_READ}};
 

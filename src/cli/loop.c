@@ -7,6 +7,7 @@
 #include "os/fd.h"
 #include "os/proc.h"
 #include "os/pty.h"
+#include "wire/msg.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -455,7 +456,7 @@ enum cc_code cc_loop_run(const struct cc_loop_ask *ask, int *out_code, struct cc
 		cc_session_end(loop.session);
 		if (code == CC_OK) {
 			drain(&loop);
-			loop.code = loop.timed_out ? EXIT_TIMEOUT : loop.lost ? 125 : loop.code;
+			loop.code = loop.timed_out ? EXIT_TIMEOUT : loop.lost ? CC_EXIT_NOT_ESTABLISHED : loop.code;
 			emit_exit(&loop);
 		}
 	}

@@ -15,7 +15,6 @@ struct cc_loop_ask {
 	const struct cc_strv *env;
 	struct cc_eventlog *log;
 	bool pty;
-	bool quiet;
 	long timeout; /* seconds, 0 = none */
 };
 

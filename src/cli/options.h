@@ -21,7 +21,6 @@ struct cc_ask_run {
 	int pty;                 /* -1 decide by stdin, 0, 1 */
 	bool dry_run;
 	bool json;
-	bool no_network;
 	bool all_proxy_socks;
 	bool ssh_agent;
 	bool quiet;

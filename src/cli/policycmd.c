@@ -4,6 +4,7 @@
 #include "os/fd.h"
 #include "session/prepare.h"
 #include "wire/policyfile.h"
+#include "wire/msg.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -27,20 +28,12 @@ static enum cc_code gather(char *const *argv, char *const *env, struct cc_ask_ru
 			   struct cc_err *err)
 {
 	char cwd[PATH_MAX];
-	struct cc_buf text;
 	size_t used = 0;
 	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec, .cwd = cwd, .env = env, .rules_only = true};
 	enum cc_code code;
 
-	if (argv[0] && strncmp(argv[0], "--", 2) != 0) {
-		cc_buf_init(&text, 1 << 20);
-		code = cc_fd_read_file(argv[0], &text, err);
-		if (code == CC_OK)
-			code = cc_policyfile_parse(argv[0], cc_buf_view(&text), CC_POLICY_OPERATOR, &ask->spec.policy,
-						   err);
-		cc_buf_done(&text);
-		return code;
-	}
+	if (argv[0] && strncmp(argv[0], "--", 2) != 0)
+		return cc_config_read(argv[0], CC_POLICY_OPERATOR, true, &ask->spec.policy, err);
 	if (!getcwd(cwd, sizeof(cwd)))
 		return cc_fail(err, CC_ESYS, 0, "the current directory is gone");
 	code = cc_config_gather(CC_FOR_POLICY, argv, env, cwd, ask, &used, err);
@@ -96,5 +89,5 @@ int cc_verb_policy(char *const *argv, char *const *env)
 		if (strcmp(argv[0], actions[i].name) == 0)
 			return actions[i].run(argv + 1, env, &err) == CC_OK ? 0 : cc_give_up(&err);
 	cc_say("ccbox policy check|show|schema [FILE]");
-	return 125;
+	return CC_EXIT_NOT_ESTABLISHED;
 }

@@ -77,14 +77,10 @@ static void say_unsandboxed(const struct cc_prepared *prepared)
 static enum cc_code find_programs(struct cc_launch *launch, char bwrap[PATH_MAX], char proxy[PATH_MAX],
 				  char *const *env, struct cc_err *err)
 {
-	enum cc_code code = cc_proc_which("bwrap", "/usr/bin:/usr/local/bin:/bin", bwrap, PATH_MAX, NULL);
+	enum cc_code code = cc_facts_bwrap(env, bwrap, PATH_MAX, err);
 
-	if (code != CC_OK)
-		code = cc_proc_which("bwrap", cc_env_get(env, "PATH"), bwrap, PATH_MAX, NULL);
-	if (code != CC_OK)
-		return cc_fail(err, CC_ENOTFOUND, 0,
-			       "bwrap is missing: install the package bubblewrap; nothing was started");
-	code = cc_facts_helper("cc-proxy", proxy, PATH_MAX, err);
+	if (code == CC_OK)
+		code = cc_facts_helper("cc-proxy", proxy, PATH_MAX, err);
 	launch->bwrap_path = bwrap;
 	launch->proxy_path = proxy;
 	return code;
@@ -107,7 +103,6 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 				   .env = none ? &prepared->facts.env : &prepared->plan.env,
 				   .log = &log,
 				   .pty = ask->pty >= 0 ? ask->pty : isatty(0),
-				   .quiet = ask->quiet,
 				   .timeout = ask->timeout};
 	struct cc_strv lent_argv = {0};
 	enum cc_code code = none ? CC_OK : find_programs(&launch, bwrap, proxy, env, err);

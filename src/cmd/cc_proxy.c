@@ -139,14 +139,13 @@ static enum cc_code confine_files(struct cc_err *err)
 	const char *paths[CC_COUNT(readable) + 1];
 	char real[PATH_MAX];
 	size_t count = CC_COUNT(readable);
-	bool held;
 
 	memcpy(paths, readable, sizeof(readable));
 	if (realpath("/etc/resolv.conf", real) && strrchr(real, '/') > real) {
 		*strrchr(real, '/') = '\0';
 		paths[count++] = real;
 	}
-	return cc_confine_files(paths, count, &held, err);
+	return cc_confine_files(paths, count, err);
 }
 
 static enum cc_code serve(int control, struct cc_err *err)

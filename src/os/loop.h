@@ -1,6 +1,6 @@
 /* loop.h - readiness of descriptors, edge-triggered (epoll; kqueue elsewhere). The caller owns the descriptors and the
- * data; after cc_loop_remove an event that was already fetched may still name the data, so it is freed only after the
- * fetched batch was worked off. */
+ * data; closing a descriptor takes it out. An event that was already fetched may still name the data then, so it is
+ * freed only after the fetched batch was worked off. */
 #ifndef CC_OS_LOOP_H
 #define CC_OS_LOOP_H
 
@@ -30,7 +30,6 @@ struct cc_loop_event {
 CC_MUST enum cc_code cc_loop_new(struct cc_loop **out_loop, struct cc_err *err);
 CC_MUST enum cc_code cc_loop_add(struct cc_loop *loop, int fd, unsigned events, void *data, struct cc_err *err);
 CC_MUST enum cc_code cc_loop_modify(struct cc_loop *loop, int fd, unsigned events, void *data, struct cc_err *err);
-void cc_loop_remove(struct cc_loop *loop, int fd);
 /* At most max events; 0 after timeout_ms (negative: no timeout) or a signal. */
 CC_MUST enum cc_code cc_loop_wait(struct cc_loop *loop, int timeout_ms, struct cc_loop_event *events, size_t max,
 				  size_t *out_count, struct cc_err *err);

@@ -42,9 +42,6 @@ void cc_proc_end_group(struct cc_child *child, int grace_ms);
 void cc_proc_adopt(void);
 /* SIGKILL and reap of every child there is. */
 void cc_proc_end_all(void);
-void cc_proc_signal(const struct cc_child *child, int signal);
-/* Shell convention: exit code, or 128 + signal. */
-int cc_proc_exit_code(int wait_status);
 /* A program that runs beside us while its output is not needed yet. Zeroed memory is none. */
 struct cc_capture {
 	struct cc_child child;
@@ -61,6 +58,8 @@ void cc_capture_drop(struct cc_capture *capture);
 /* Runs a program to its end, standard output into out. CC_ETIMEOUT kills it. */
 CC_MUST enum cc_code cc_proc_capture(char *const *argv, char *const *envp, const char *cwd, int timeout_ms,
 				     struct cc_buf *out, int *out_status, struct cc_err *err);
+/* Where a program of the system is looked for, whatever PATH says. */
+#define CC_PATH_SYSTEM "/usr/bin:/usr/local/bin:/bin"
 /* The absolute path of name in the PATH-like list dirs (colon separated), executable by us. */
 CC_MUST enum cc_code cc_proc_which(const char *name, const char *dirs, char *out, size_t cap, struct cc_err *err);
 /* Where this executable lies (directory). */

@@ -16,7 +16,7 @@ struct cc_pty_size {
 CC_MUST enum cc_code cc_pty_open(struct cc_pty_size size, int *out_master, int *out_slave, struct cc_err *err);
 bool cc_pty_get_size(int fd, struct cc_pty_size *out_size);
 void cc_pty_set_size(int fd, struct cc_pty_size size);
-/* Raw mode on fd; remembered and restored by cc_pty_restore, also from a fatal signal's handler. One terminal. */
+/* Raw mode on fd; remembered and restored by cc_pty_restore. One terminal. */
 bool cc_pty_raw(int fd);
 void cc_pty_restore(void);
 /* End of a session on a terminal: modes a program may have left on are switched off, pending input is dropped. */

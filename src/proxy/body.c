@@ -117,21 +117,12 @@ static enum cc_http_step last_lf(struct cc_http_body *body, char byte, struct cc
 	return CC_HTTP_DONE;
 }
 
-static enum cc_http_step complete(struct cc_http_body *body, char byte, struct cc_buf *out)
-{
-	(void)body;
-	(void)byte;
-	(void)out;
-	return CC_HTTP_DONE;
-}
-
 typedef enum cc_http_step place_fn(struct cc_http_body *body, char byte, struct cc_buf *out);
 static place_fn *const places[PLACES] = {
 	[SIZE_DIGITS] = size_digits, [SIZE_EXTENSION] = size_extension,
 	[SIZE_LF] = size_lf,         [DATA_CR] = data_cr,
 	[DATA_LF] = data_lf,         [TRAILER] = trailer,
 	[TRAILER_LF] = trailer_lf,   [LAST_LF] = last_lf,
-	[COMPLETE] = complete,
 };
 
 static size_t take_data(struct cc_http_body *body, struct cc_view in, struct cc_buf *out)
@@ -145,6 +136,8 @@ static size_t take_data(struct cc_http_body *body, struct cc_view in, struct cc_
 
 static enum cc_http_step copy_chunked(struct cc_http_body *body, struct cc_view in, size_t *used, struct cc_buf *out)
 {
+	if (body->place == COMPLETE)
+		return CC_HTTP_DONE;
 	while (*used < in.len) {
 		enum cc_http_step step;
 
@@ -160,7 +153,7 @@ static enum cc_http_step copy_chunked(struct cc_http_body *body, struct cc_view 
 		if (step != CC_HTTP_MORE)
 			return step;
 	}
-	return body->place == COMPLETE ? CC_HTTP_DONE : CC_HTTP_MORE;
+	return CC_HTTP_MORE;
 }
 
 enum cc_http_step cc_http_body_copy(struct cc_http_body *body, struct cc_view in, size_t *used, struct cc_buf *out)

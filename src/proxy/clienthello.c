@@ -181,7 +181,6 @@ static enum cc_sniff_verdict sniff_tls(struct cc_view bytes, bool ended, const s
 	enum cc_hello_step step = cc_hello_parse(bytes, &hello, &out->fault);
 
 	out->kind = "tls";
-	out->ech = hello.ech;
 	if (step == CC_HELLO_BAD)
 		return CC_SNIFF_REFUSE;
 	if (step == CC_HELLO_MORE)

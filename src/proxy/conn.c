@@ -150,7 +150,7 @@ void cc_conn_drain(struct cc_conn *conn)
 static void drain_step(struct cc_conn *conn)
 {
 	char *scratch = cc_pumps_scratch(conn->shared->pumps);
-	enum cc_flow_step step = cc_flow_flush(conn->shared->pumps, &conn->down, &conn->client);
+	enum cc_flow_step step = cc_flow_flush(&conn->down, &conn->client);
 
 	if (step == CC_FLOW_BROKEN) {
 		cc_conn_close(conn, false);
@@ -366,12 +366,12 @@ void cc_conn_rejudge(struct cc_conn *conn)
 		decision = cc_net_decide_addr(net, &conn->host, conn->port, conn->addr.bytes, conn->addr.len);
 	if (decision.allowed)
 		return;
-	cc_conn_report(conn, &(struct cc_report_net){
-				     .host = cc_view_of(conn->host.text),
-				     .port = conn->port,
-				     .reason = decision.reason,
-				     .entry = decision.entry,
-				     .detail = "the policy was tightened while the connection was open"});
+	cc_conn_report(conn,
+		       &(struct cc_report_net){.host = cc_view_of(conn->host.text),
+					       .port = conn->port,
+					       .reason = decision.reason,
+					       .entry = decision.entry,
+					       .detail = "the policy was tightened while the connection was open"});
 	cc_conn_close(conn, true);
 }
 

@@ -19,7 +19,6 @@ struct entry {
 	enum cc_lookup_outcome outcome;
 	struct cc_addrs addrs;
 	int64_t expires;
-	unsigned waiters;
 };
 
 struct attempt {
@@ -221,7 +220,6 @@ static void answered(struct cc_dialer *dialer, const struct cc_lookup_answer *an
 	entry->outcome = answer->outcome;
 	entry->addrs = answer->addrs;
 	entry->expires = dialer->now + (answer->outcome == CC_LOOKUP_OK ? CC_DIAL_CACHE_MS : CC_DIAL_CACHE_FAILED_MS);
-	entry->waiters = 0;
 	for (struct cc_dial *dial = dialer->dials; dial; dial = dial->next)
 		if (dial->entry == entry)
 			use_entry(dial, entry);
@@ -300,7 +298,6 @@ static void look_up(struct cc_dial *dial)
 		return;
 	}
 	dial->entry = entry;
-	entry->waiters++;
 	ask_more(dialer);
 }
 

@@ -117,7 +117,7 @@ static void front_socks(struct cc_conn *conn)
 	}
 	cc_buf_done(&out);
 	if (conn->phase == CC_PHASE_FRONT || conn->phase == CC_PHASE_DIAL)
-		(void)cc_flow_flush(conn->shared->pumps, &conn->down, &conn->client);
+		(void)cc_flow_flush(&conn->down, &conn->client);
 }
 
 /* The first byte says which protocol it is, on either listener. */
@@ -201,10 +201,8 @@ static void refuse_named(struct cc_conn *conn, const struct cc_sniff *sniff)
 {
 	static const char alert[] = "\x15\x03\x03\x00\x02\x02\x31"; /* fatal: access denied */
 	char detail[400];
-	struct cc_report_net net = {.host = cc_view_of(conn->host.text),
-				    .port = conn->port,
-				    .reason = CC_NET_SNI,
-				    .detail = detail};
+	struct cc_report_net net = {
+		.host = cc_view_of(conn->host.text), .port = conn->port, .reason = CC_NET_SNI, .detail = detail};
 	struct cc_buf out;
 
 	snprintf(detail, sizeof(detail), "%s%s%s", sniff->fault, sniff->named[0] ? ": " : "", sniff->named);

@@ -11,6 +11,7 @@
 #include "proxy/conn.h"
 #include "proxy/report.h"
 #include "wire/json.h"
+#include "wire/msg.h"
 #include "wire/ruleset.h"
 
 #include <errno.h>
@@ -82,9 +83,9 @@ static enum cc_code read_policy(struct cc_peer_msg *msg, struct cc_rules **out_r
 	if (code != CC_OK)
 		return code;
 	root = cc_json_root(doc);
-	if (cc_json_int(root, "v", 0) != 1)
-		return cc_fail(err, CC_EPROTO, 0, "policy of version %lld, not 1",
-			       (long long)cc_json_int(root, "v", 0));
+	if (cc_json_int(root, "v", 0) != CC_SETUP_VERSION)
+		return cc_fail(err, CC_EPROTO, 0, "policy of version %lld, not %d",
+			       (long long)cc_json_int(root, "v", 0), CC_SETUP_VERSION);
 	return cc_ruleset_read(cc_json_get(root, "rules"), out_rules, err);
 }
 
@@ -202,7 +203,7 @@ static void control_ready(struct cc_watch *watch, unsigned events)
 
 /* Out of descriptors: one is kept to take the waiting connection with and drop it, so that it does not wait for ever.
  */
-static bool relieve(struct cc_proxy *proxy, int listener)
+static void relieve(struct cc_proxy *proxy, int listener)
 {
 	int fd;
 
@@ -211,7 +212,6 @@ static bool relieve(struct cc_proxy *proxy, int listener)
 	cc_fd_close(&fd);
 	proxy->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	proxy->accept_again = proxy->shared.now + BACK_OFF_MS;
-	return false;
 }
 
 static void accept_some(struct listener *listener)
@@ -332,7 +332,7 @@ static int tick(struct cc_proxy *proxy)
 	due = other < due ? other : due;
 	due = shared->due < due ? shared->due : due;
 	due = proxy->accept_again < due ? proxy->accept_again : due;
-	return shared->ready ? 0 : until(shared->now, due);
+	return until(shared->now, due);
 }
 
 enum cc_code cc_proxy_run(struct cc_proxy *proxy, struct cc_err *err)

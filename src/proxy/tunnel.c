@@ -226,11 +226,10 @@ static enum cc_flow_step flush_pipe(struct cc_flow *flow, struct cc_end *to)
 	return CC_FLOW_ENDED;
 }
 
-enum cc_flow_step cc_flow_flush(struct cc_pumps *pumps, struct cc_flow *flow, struct cc_end *to)
+enum cc_flow_step cc_flow_flush(struct cc_flow *flow, struct cc_end *to)
 {
 	enum cc_flow_step step = flush_stuck(flow, to);
 
-	(void)pumps;
 	return step == CC_FLOW_ENDED ? flush_pipe(flow, to) : step;
 }
 
@@ -297,7 +296,7 @@ enum cc_flow_step cc_flow_pump(struct cc_pumps *pumps, struct cc_flow *flow, str
 	if (flow->ended)
 		return CC_FLOW_ENDED;
 	for (;;) {
-		enum cc_flow_step step = cc_flow_flush(pumps, flow, to);
+		enum cc_flow_step step = cc_flow_flush(flow, to);
 		long got;
 
 		if (step != CC_FLOW_ENDED)
@@ -328,7 +327,5 @@ void cc_flow_done(struct cc_pumps *pumps, struct cc_flow *flow)
 {
 	free(flow->stuck);
 	flow->stuck = NULL;
-	if (flow->pipe)
-		pipe_put(pumps, flow->pipe);
-	flow->pipe = NULL;
+	end_burst(pumps, flow);
 }

@@ -64,7 +64,7 @@ enum cc_flow_step {
 bool cc_flow_push(struct cc_flow *flow, const char *bytes, size_t len);
 enum cc_flow_step cc_flow_pump(struct cc_pumps *pumps, struct cc_flow *flow, struct cc_end *from, struct cc_end *to);
 /* Sends what was pushed, reads nothing. ENDED: all is sent. */
-enum cc_flow_step cc_flow_flush(struct cc_pumps *pumps, struct cc_flow *flow, struct cc_end *to);
+enum cc_flow_step cc_flow_flush(struct cc_flow *flow, struct cc_end *to);
 void cc_flow_done(struct cc_pumps *pumps, struct cc_flow *flow);
 
 #endif

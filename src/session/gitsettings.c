@@ -299,7 +299,7 @@ enum cc_code cc_git_settings_ask(const char *dir, char *const *env, struct cc_ca
 	struct cc_strv mine = {0};
 	enum cc_code code;
 
-	if (cc_proc_which("git", "/usr/bin:/usr/local/bin:/bin", git, sizeof(git), NULL) != CC_OK)
+	if (cc_proc_which("git", CC_PATH_SYSTEM, git, sizeof(git), NULL) != CC_OK)
 		return CC_OK;
 	code = git_env(env, &mine, err);
 	if (code == CC_OK)
@@ -360,7 +360,7 @@ enum cc_code cc_git_tracked_names(const char *dir, char *const *env, struct cc_s
 	struct cc_buf text;
 	int status = 0;
 	int count = 0;
-	enum cc_code code = cc_proc_which("git", "/usr/bin:/usr/local/bin:/bin", git, sizeof(git), err);
+	enum cc_code code = cc_proc_which("git", CC_PATH_SYSTEM, git, sizeof(git), err);
 
 	cc_buf_init(&refs, SETTINGS_MAX);
 	if (code == CC_OK)

@@ -147,11 +147,10 @@ static void look_tools(struct cc_probe *probe, char *const *env)
 {
 	char path[PATH_MAX];
 	struct cc_err err;
-	bool bwrap = cc_proc_which("bwrap", "/usr/bin:/usr/local/bin:/bin", path, sizeof(path), &err) == CC_OK;
+	bool bwrap = cc_facts_bwrap(env, path, sizeof(path), &err) == CC_OK;
 	struct cc_probe_item *item = add(probe, "bubblewrap", true, bwrap);
 	static const char *const helpers[] = {"cc-init", "cc-proxy", "cc-connect"};
 
-	(void)env;
 	snprintf(item->found, sizeof(item->found), "%.400s", bwrap ? path : "not found");
 	snprintf(item->remedy, sizeof(item->remedy), "sudo apt-get install bubblewrap");
 	for (size_t i = 0; i < CC_COUNT(helpers); i++) {

@@ -113,7 +113,7 @@ static enum cc_code start(char *const *env, const char *dir, struct cc_prepared 
 	if (code == CC_OK)
 		code = cc_prepare(&ask, prepared, err);
 	if (code == CC_OK)
-		code = cc_proc_which("bwrap", "/usr/bin:/usr/local/bin:/bin", bwrap, sizeof(bwrap), err);
+		code = cc_facts_bwrap(env, bwrap, sizeof(bwrap), err);
 	if (code == CC_OK)
 		code = cc_facts_helper("cc-proxy", proxy, sizeof(proxy), err);
 	if (code == CC_OK) {

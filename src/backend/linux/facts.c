@@ -106,6 +106,17 @@ enum cc_code cc_facts_helper(const char *name, char *out, size_t cap, struct cc_
 		       "the helper %s is not installed beside ccbox; run `make build` or reinstall", name);
 }
 
+enum cc_code cc_facts_bwrap(char *const *env, char *out, size_t cap, struct cc_err *err)
+{
+	enum cc_code code = cc_proc_which("bwrap", CC_PATH_SYSTEM, out, cap, NULL);
+
+	if (code != CC_OK)
+		code = cc_proc_which("bwrap", cc_env_get(env, "PATH"), out, cap, NULL);
+	return code == CC_OK ? CC_OK
+			     : cc_fail(err, CC_ENOTFOUND, 0,
+				       "bwrap is missing: install the package bubblewrap; nothing was started");
+}
+
 enum cc_code cc_facts_collect(char *const *env, const char *init, struct cc_facts *out_facts, struct cc_err *err)
 {
 	struct cc_facts facts = {0};

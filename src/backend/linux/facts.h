@@ -11,6 +11,8 @@
 CC_MUST enum cc_code cc_facts_collect(char *const *env, const char *init, struct cc_facts *out_facts,
 				      struct cc_err *err);
 /* Finds one of our helper programs: next to this executable, then in its libexec directory. */
+/* bubblewrap: the system's before one that is only in PATH. */
+CC_MUST enum cc_code cc_facts_bwrap(char *const *env, char *out, size_t cap, struct cc_err *err);
 CC_MUST enum cc_code cc_facts_helper(const char *name, char *out, size_t cap, struct cc_err *err);
 
 #endif

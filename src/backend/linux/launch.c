@@ -21,7 +21,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { STEP_TIMEOUT_MS = 20000, SLICE_MS = 250, LAST_WORDS_MS = 500, PLAN_ARGS_MAX = 8 << 20 };
+enum { STEP_TIMEOUT_MS = 20000, LAST_WORDS_MS = 500, PLAN_ARGS_MAX = 8 << 20 };
 
 static const struct {
 	const char *name, *text;
@@ -153,7 +153,6 @@ static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct
 	cc_jsonw_int(&w, CC_PORT_HTTP);
 	cc_jsonw_int(&w, CC_PORT_SOCKS);
 	cc_jsonw_end(&w);
-	cc_jsonw_kint(&w, "threads", how->gate_threads ? how->gate_threads : 2);
 	if (how->off) {
 		cc_jsonw_key(&w, "off");
 		cc_jsonw_array(&w);
@@ -175,28 +174,33 @@ static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct
 	return code;
 }
 
-/* A bubblewrap that is gone is noticed although its child may still hold the socket, or go on without it. */
+/* Its child may still hold the socket, or go on without it. */
+static enum cc_code bwrap_gone(struct cc_err *err)
+{
+	return cc_fail(err, CC_EPROTO, 0, "bubblewrap was ended while it started");
+}
+
 static enum cc_code check_bwrap(const struct cc_native_box *box, struct cc_err *err)
 {
 	struct pollfd gone = {.fd = box->bwrap.pidfd, .events = POLLIN};
 
-	if (box->bwrap.pid > 0 && poll(&gone, 1, 0) > 0)
-		return cc_fail(err, CC_EPROTO, 0, "bubblewrap was ended while it started");
-	return CC_OK;
+	return poll(&gone, 1, 0) > 0 ? bwrap_gone(err) : CC_OK;
 }
 
+/* The next message of sock; what was said comes before the news that bubblewrap is gone. */
 static enum cc_code hear(struct cc_native_box *box, int sock, struct cc_err *err)
 {
-	for (int waited = 0; waited < STEP_TIMEOUT_MS; waited += SLICE_MS) {
-		enum cc_code code = cc_peer_recv_wait(sock, SLICE_MS, &box->msg, err);
+	struct pollfd set[] = {{.fd = sock, .events = POLLIN}, {.fd = box->bwrap.pidfd, .events = POLLIN}};
+	int ready;
 
-		if (code != CC_ETIMEOUT)
-			return code;
-		code = check_bwrap(box, err);
-		if (code != CC_OK)
-			return code;
-	}
-	return CC_ETIMEOUT;
+	do {
+		ready = poll(set, CC_COUNT(set), STEP_TIMEOUT_MS);
+	} while (ready < 0 && errno == EINTR);
+	if (ready < 0)
+		return cc_fail(err, CC_ESYS, errno, "poll");
+	if (ready == 0)
+		return cc_fail(err, CC_ETIMEOUT, 0, "no answer in %d ms", STEP_TIMEOUT_MS);
+	return set[0].revents ? cc_peer_recv(sock, &box->msg, err) : bwrap_gone(err);
 }
 
 /* The helper's message "failed" as an error. Its text has the errno's in it. */
@@ -313,9 +317,6 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 	code = enter(how, CC_STEP_POLICY, step, err);
 	if (code != CC_OK)
 		return code;
-	/* cc-init has read the file to its end before it answered; the offset is shared */
-	if (lseek(setup, 0, SEEK_SET) < 0)
-		return cc_fail(err, CC_ESYS, errno, "lseek");
 	code = cc_native_say(box->egress, "policy", &setup, 1, err);
 	if (code == CC_OK)
 		code = cc_native_say(box->egress, "listen", box->msg.fds, box->msg.fd_count, err);

@@ -123,7 +123,7 @@ static size_t native_watch(const struct cc_box *box, int fds[CC_BOX_WATCH])
 	return 3;
 }
 
-/* message name -> note; whether a descriptor comes with it */
+/* message name -> note */
 static const struct {
 	const char *name;
 	enum cc_note_kind kind;
@@ -147,7 +147,6 @@ static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)
 	note->code = (int)cc_json_int(root, "code", 0);
 	note->signal = (int)cc_json_int(root, "signal", 0);
 	note->sys = (int)cc_json_int(root, "errno", 0);
-	note->pid = (int)cc_json_int(root, "pid", 0);
 	note->text = cc_json_str(root, "text", NULL);
 	if (msg->fd_count) {
 		note->fd = msg->fds[0];
@@ -155,7 +154,7 @@ static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)
 	}
 }
 
-enum cc_code cc_native_next(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err)
+static enum cc_code native_next(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err)
 {
 	struct cc_native_box *native = (struct cc_native_box *)box;
 	enum cc_code code;
@@ -208,7 +207,7 @@ const struct cc_backend cc_backend_native_linux = {
 	.tell = native_tell,
 	.fetch = native_fetch,
 	.watch = native_watch,
-	.next = cc_native_next,
+	.next = native_next,
 	.says_goodbye = true,
 	.end = cc_native_end,
 };

@@ -32,7 +32,6 @@ enum cc_native_step {
 #define CC_STEP_ENUM(step, name, text) step,
 	CC_NATIVE_STEPS(CC_STEP_ENUM)
 #undef CC_STEP_ENUM
-		CC_STEP_COUNT
 };
 
 /* Reads what bubblewrap and cc-init said so far, without waiting. */
@@ -40,7 +39,6 @@ void cc_native_read_diag(struct cc_native_box *box);
 /* A message of only its name, and up to CC_PEER_FDS descriptors, to cc-init or cc-proxy. */
 CC_MUST enum cc_code cc_native_say(int sock, const char *name, const int *fds, size_t fd_count, struct cc_err *err);
 enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_box, struct cc_err *err);
-enum cc_code cc_native_next(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err);
 void cc_native_end(struct cc_box *box);
 
 #endif

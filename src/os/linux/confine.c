@@ -98,13 +98,12 @@ static void add_readable(int ruleset, const char *path)
 	(void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
-enum cc_code cc_confine_files(const char *const *readable, size_t count, bool *out_held, struct cc_err *err)
+enum cc_code cc_confine_files(const char *const *readable, size_t count, struct cc_err *err)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	struct ruleset_attr attr = {.fs = FS_ABI_1};
 	CC_AUTO_FD ruleset = -1;
 
-	*out_held = false;
 	if (abi < 1)
 		return CC_OK;
 	attr.fs |= abi >= 2 ? FS_REFER : 0;
@@ -123,7 +122,6 @@ enum cc_code cc_confine_files(const char *const *readable, size_t count, bool *o
 		add_readable(ruleset, readable[i]);
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return cc_fail(err, CC_ESYS, errno, "landlock_restrict_self");
-	*out_held = true;
 	return CC_OK;
 }
 

@@ -47,11 +47,6 @@ enum cc_code cc_loop_modify(struct cc_loop *loop, int fd, unsigned events, void 
 	return control(loop, EPOLL_CTL_MOD, fd, events, data, err);
 }
 
-void cc_loop_remove(struct cc_loop *loop, int fd)
-{
-	epoll_ctl(loop->fd, EPOLL_CTL_DEL, fd, NULL);
-}
-
 static unsigned translate(uint32_t events)
 {
 	unsigned out = 0;

@@ -128,12 +128,6 @@ bool cc_proc_wait(struct cc_child *child, int timeout_ms, int *out_status)
 	return true;
 }
 
-void cc_proc_signal(const struct cc_child *child, int signal)
-{
-	if (child->pid > 0)
-		kill(child->pid, signal);
-}
-
 void cc_proc_end(struct cc_child *child)
 {
 	int status;
@@ -185,11 +179,6 @@ void cc_proc_end_all(void)
 		waitpid(pid, NULL, 0);
 		at = end + strspn(end, " ");
 	}
-}
-
-int cc_proc_exit_code(int wait_status)
-{
-	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
 /* Reads until end of file or the deadline; false on the deadline. */

@@ -50,7 +50,7 @@ void cc_pty_set_size(int fd, struct cc_pty_size size)
 	ioctl(fd, TIOCSWINSZ, &window);
 }
 
-/* The one global of this room: a fatal signal must find the terminal's old state without being told. */
+/* The one global of this room: there is one terminal, and every way out restores it. */
 static struct {
 	int fd;
 	struct termios saved;
