@@ -24,7 +24,6 @@ struct cc_ask_run {
 	bool all_proxy_socks;
 	bool ssh_agent;
 	bool quiet;
-	char *const *command; /* after "--"; NULL-terminated */
 };
 
 void cc_ask_run_init(struct cc_ask_run *ask);

@@ -11,7 +11,7 @@
 
 /* Denials of ever new names: so many at once, and so many a second; what is over is counted. */
 enum { BURST = 200, PER_SECOND = 50 };
-enum { REPEATS_MAX = 128, MESSAGE_MAX = 8192, KEY_MAX = 300 };
+enum { REPEATS_MAX = 128, MESSAGE_MAX = 8192 };
 
 struct message {
 	struct message *next;
@@ -21,10 +21,9 @@ struct message {
 
 /* Refusals of one (host, port, reason) after the first. */
 struct repeat {
-	char key[KEY_MAX];
 	int64_t told;
 	int64_t count; /* since then */
-	char proto[16];
+	const char *proto; /* NULL: a new one */
 	char host[CC_REPORT_TEXT_MAX + 1];
 	uint16_t port;
 	enum cc_net_reason reason;
@@ -204,15 +203,18 @@ static void tell_repeat(struct cc_report *report, struct repeat *repeat, int64_t
 	repeat->told = now;
 }
 
-static struct repeat *find_repeat(struct cc_report *report, int64_t now, const char *key)
+static struct repeat *find_repeat(struct cc_report *report, int64_t now, const struct cc_report_net *net)
 {
 	struct repeat *oldest = NULL;
 
 	for (size_t i = 0; i < report->repeat_count; i++) {
-		if (strcmp(report->repeats[i].key, key) == 0)
-			return &report->repeats[i];
-		if (!oldest || report->repeats[i].told < oldest->told)
-			oldest = &report->repeats[i];
+		struct repeat *repeat = &report->repeats[i];
+
+		if (repeat->reason == net->reason && repeat->port == net->port &&
+		    cc_view_is(cut(net->host), repeat->host))
+			return repeat;
+		if (!oldest || repeat->told < oldest->told)
+			oldest = repeat;
 	}
 	if (report->repeat_count < REPEATS_MAX)
 		oldest = &report->repeats[report->repeat_count++];
@@ -226,26 +228,19 @@ static struct repeat *find_repeat(struct cc_report *report, int64_t now, const c
 static bool counted(struct cc_report *report, int64_t now, const struct cc_report_net *net)
 {
 	struct cc_view host = cut(net->host);
-	char key[KEY_MAX];
-	struct repeat *repeat;
+	struct repeat *repeat = find_repeat(report, now, net);
 
-	memset(key, 0, sizeof(key));
-	snprintf(key, sizeof(key), "%d %u ", (int)net->reason, net->port);
-	for (size_t i = 0; i < host.len && strlen(key) + 1 < sizeof(key); i++)
-		key[strlen(key)] = host.ptr[i] ? host.ptr[i] : ' ';
-	repeat = find_repeat(report, now, key);
-	if (repeat->key[0] && repeat->count == 0 && repeat->told + CC_REPORT_REPEAT_MS <= now) {
+	if (repeat->proto && repeat->count == 0 && repeat->told + CC_REPORT_REPEAT_MS <= now) {
 		repeat->told = now; /* quiet for long: a first one again */
 		return false;
 	}
-	if (repeat->key[0]) {
+	if (repeat->proto) {
 		repeat->count++;
 		if (repeat->told + CC_REPORT_REPEAT_MS < report->due)
 			report->due = repeat->told + CC_REPORT_REPEAT_MS;
 		return true;
 	}
-	memcpy(repeat->key, key, sizeof(key));
-	snprintf(repeat->proto, sizeof(repeat->proto), "%s", net->proto);
+	repeat->proto = net->proto;
 	memcpy(repeat->host, host.ptr ? host.ptr : "", host.len);
 	repeat->port = net->port;
 	repeat->reason = net->reason;

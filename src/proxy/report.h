@@ -13,7 +13,7 @@ enum { CC_REPORT_TEXT_MAX = 256, CC_REPORT_QUEUE_MAX = 128, CC_REPORT_REPEAT_MS 
 
 struct cc_report_net {
 	bool allowed;
-	const char *proto;   /* "connect" "http" "socks5" "socks4" */
+	const char *proto;   /* a literal: "connect" "http" "socks5" "socks4" */
 	struct cc_view host; /* canonical, or the client's own bytes when malformed */
 	uint16_t port;
 	enum cc_net_reason reason;
