@@ -154,7 +154,8 @@ static void begin_request(struct cc_conn *conn, const struct cc_http_head *head)
 	cc_buf_eat(&relay->in, head->size); /* head's views are stale from here on */
 	relay->in_scanned = 0;
 	decision = cc_net_decide(conn->shared->net, &host, port);
-	if (decision.allowed && conn->upstream.fd >= 0 && conn->port == port && strcmp(conn->host.text, host.text) == 0) {
+	if (decision.allowed && conn->upstream.fd >= 0 && conn->port == port &&
+	    strcmp(conn->host.text, host.text) == 0) {
 		relay->request = REQUEST_BODY;
 		relay->answer = ANSWER_HEAD;
 		cc_conn_set_deadline(conn, CC_CONN_IDLE_MS);

@@ -22,7 +22,7 @@ struct message {
 /* Refusals of one (host, port, reason) after the first. */
 struct repeat {
 	int64_t told;
-	int64_t count; /* since then */
+	int64_t count;     /* since then */
 	const char *proto; /* NULL: a new one */
 	char host[CC_REPORT_TEXT_MAX + 1];
 	uint16_t port;
