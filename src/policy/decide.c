@@ -153,8 +153,6 @@ static void meet(struct walk *w, uint32_t number, struct cc_hit hit, size_t open
 {
 	const struct cc_rule *rule = &w->rules->rules[number];
 
-	if (w->mount->mode == CC_MOUNT_PRIVATE && !rule->in_private)
-		return;
 	if (hit.match == CC_MATCH_ANCESTOR) {
 		if ((w->mask & ~PASSES_ABOVE) && pins(rule, w->mask) && !(rule->grant && opened_as_file(w)))
 			keep_first(&w->above, number);
@@ -380,15 +378,14 @@ struct cc_decision cc_decide(const struct cc_rules *rules, const struct cc_ask *
 	}
 	if ((w.mask & ~PASSES_ABOVE) && is_above_mount(rules, ask->path))
 		return (struct cc_decision){.match = CC_MATCH_ANCESTOR, .rule = &above_mount, .mount = w.mount};
-	if ((ask->verb == CC_VERB_READ && !rules->reads_judged) ||
-	    (w.mount->mode == CC_MOUNT_PRIVATE && !rules->index->private_rules)) {
+	if ((ask->verb == CC_VERB_READ && !rules->reads_judged) || w.mount->mode == CC_MOUNT_PRIVATE) {
 		out.verdict = CC_ALLOW;
 		return out;
 	}
 	w.below = strlen(w.mount->path) + (w.mount->path[1] != '\0');
 	walk_parts(&w);
 	out = weigh(&w);
-	if (out.verdict == CC_DENY || w.mount->mode == CC_MOUNT_PRIVATE)
+	if (out.verdict == CC_DENY)
 		return out;
 	if (w.mask & CC_VERB_BIT(CC_VERB_MKNOD))
 		return (struct cc_decision){.match = CC_MATCH_EXACT, .rule = &no_fifo, .mount = w.mount};

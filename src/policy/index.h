@@ -44,7 +44,6 @@ struct cc_rules_index {
 	struct cc_list path_opens; /* PATH rules that allow (rule numbers, not matchers) */
 	struct cc_path_table exact;
 	struct cc_path_table above;
-	bool private_rules; /* some rule holds in private mounts */
 };
 
 /* Hashing goes byte by byte, folded, so that a walk along a path has the hash of every prefix for nothing. */

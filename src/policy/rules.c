@@ -183,7 +183,6 @@ static enum cc_code build(const struct cc_rules *rules, struct cc_rules_index *i
 		const struct cc_rule *rule = &rules->rules[i];
 		struct cc_matcher *m = &index->matchers[index->matcher_count];
 
-		index->private_rules |= rule->in_private;
 		if (rule->kind == CC_RULE_PATH) {
 			if (rule->pattern[0] != '/' || rule->pattern[1] == '\0')
 				return cc_fail(err, CC_EINVAL, 0, "rule %s: \"%.200s\" is not an absolute path",

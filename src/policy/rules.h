@@ -62,7 +62,6 @@ struct cc_rule {
 	enum cc_judge judge;
 	uint32_t verbs;  /* CC_VERB_BIT set it applies to */
 	bool whole_path; /* TREE: match over the whole path, not only below the mount's root (git's own rules) */
-	bool in_private; /* also in private mounts (never for 6.2) */
 	bool leaf;       /* TREE: the path itself only, not what lies below it */
 	uint32_t fixed;  /* TREE: how many leading parts of the pattern an --allow-path must cover; 0 = all of them */
 	char *pattern;   /* as matched; ASCII letters fold */

@@ -70,7 +70,6 @@ static void put_rule(struct cc_jsonw *w, const struct cc_rule *rule)
 	cc_jsonw_kstr(w, "judge", judges[rule->judge]);
 	cc_jsonw_kint(w, "verbs", rule->verbs);
 	cc_jsonw_kbool(w, "whole", rule->whole_path);
-	cc_jsonw_kbool(w, "private", rule->in_private);
 	cc_jsonw_kbool(w, "leaf", rule->leaf);
 	cc_jsonw_kint(w, "fixed", rule->fixed);
 	put_ktext(w, "pattern", rule->pattern);
@@ -283,13 +282,12 @@ static void take_rule(struct taker *t, const struct cc_json *node, struct cc_rul
 {
 	const struct cc_json *grant;
 
-	expect(t, node, CC_JSON_OBJECT, 12);
+	expect(t, node, CC_JSON_OBJECT, 11);
 	rule->kind = (enum cc_rule_kind)take_word(t, node, "kind", kinds, CC_COUNT(kinds));
 	rule->effect = (enum cc_effect)take_word(t, node, "effect", effects, CC_COUNT(effects));
 	rule->judge = (enum cc_judge)take_word(t, node, "judge", judges, CC_COUNT(judges));
 	rule->verbs = take_uint(t, node, "verbs", (1u << CC_VERB_COUNT) - 1u);
 	rule->whole_path = take_bool(t, node, "whole");
-	rule->in_private = take_bool(t, node, "private");
 	rule->leaf = take_bool(t, node, "leaf");
 	rule->fixed = take_uint(t, node, "fixed", 64);
 	rule->pattern = take_text(t, node, "pattern");
