@@ -314,7 +314,6 @@ enum cc_code cc_rules_compile(const struct cc_spec *spec, const struct cc_rule_f
 	if (c.code != CC_OK)
 		return c.code;
 	rules->session_id = cc_compile_copy(&c, spec->session_id);
-	rules->mode = spec->mode;
 	add_presets(&c);
 	cc_compile_mounts(&c);
 	if (c.code == CC_OK)
@@ -361,7 +360,6 @@ enum cc_code cc_rules_terminal(const char *session_id, const char *workdir, cons
 		c.code = cc_spec_add_bind(&spec, workdir, false, err);
 	if (c.code == CC_OK)
 		c.code = cc_spec_check(&spec, err);
-	rules->mode = spec.mode;
 	rules->network_open = true;
 	if (c.code == CC_OK) {
 		rules->session_id = cc_compile_copy(&c, session_id);

@@ -86,7 +86,6 @@ struct cc_rules_index; /* the compiled matchers */
 
 struct cc_rules {
 	char *session_id;
-	enum cc_mode mode;
 	struct cc_mount *mounts; /* longest path first */
 	size_t mount_count;
 	struct cc_rule *rules; /* evaluation order: the first that decides wins inside its class */

@@ -104,7 +104,6 @@ void cc_ruleset_write(struct cc_jsonw *w, const struct cc_rules *rules)
 	cc_jsonw_object(w);
 	cc_jsonw_kint(w, "v", RULESET_VERSION);
 	put_ktext(w, "session", rules->session_id);
-	cc_jsonw_kstr(w, "mode", cc_mode_name(rules->mode));
 	cc_jsonw_kbool(w, "reads", rules->reads_judged);
 	cc_jsonw_kbool(w, "open", rules->network_open);
 	cc_jsonw_key(w, "mounts");
@@ -318,15 +317,10 @@ static void take_net(struct taker *t, const struct cc_json *node, struct cc_net_
 
 static void take_all(struct taker *t, const struct cc_json *node, struct cc_rules *rules)
 {
-	CC_AUTO_FREE char *mode = NULL;
-
-	expect(t, node, CC_JSON_OBJECT, 9);
+	expect(t, node, CC_JSON_OBJECT, 8);
 	if (take_uint(t, node, "v", 1000) != RULESET_VERSION)
 		refuse(t, "another version");
 	rules->session_id = take_text(t, node, "session");
-	mode = take_text(t, node, "mode");
-	if (t->code == CC_OK && cc_mode_parse(mode, &rules->mode, NULL) != CC_OK)
-		refuse(t, "mode");
 	rules->reads_judged = take_bool(t, node, "reads");
 	rules->network_open = take_bool(t, node, "open");
 	for (const struct cc_json *m = take_array(t, node, "mounts", sizeof(*rules->mounts), &rules->mounts);
