@@ -281,11 +281,13 @@ static bool crosses_git_border(const struct cc_ask *ask)
  * moves no directory there. */
 static bool moves_inner_repository(const struct cc_ask *ask)
 {
-	size_t end = git_dir_end(ask->path);
 	struct cc_view part;
+	size_t end;
 
-	if ((ask->verb != CC_VERB_RENAME_TO && ask->verb != CC_VERB_RENAME_FROM) || ask->object != CC_OBJECT_DIR ||
-	    !end)
+	if ((ask->verb != CC_VERB_RENAME_TO && ask->verb != CC_VERB_RENAME_FROM) || ask->object != CC_OBJECT_DIR)
+		return false;
+	end = git_dir_end(ask->path);
+	if (!end)
 		return false;
 	part = cc_path_part(ask->path, end + 1);
 	return cc_view_eq_nocase(part, cc_view_of("modules")) || cc_view_eq_nocase(part, cc_view_of("worktrees"));
