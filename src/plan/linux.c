@@ -134,7 +134,6 @@ static void plan_mount(struct maker *m, const struct cc_mount *mount, const stru
 static void plan_mounts(struct maker *m, const struct cc_rules *rules, const struct cc_facts *facts)
 {
 	const struct cc_mount **sorted = calloc(rules->mount_count + 1, sizeof(*sorted));
-	bool home_done = false;
 
 	if (!sorted) {
 		m->code = cc_fail(m->err, CC_ELIMIT, 0, "out of memory");
@@ -146,11 +145,10 @@ static void plan_mounts(struct maker *m, const struct cc_rules *rules, const str
 	for (size_t i = 0; i < rules->mount_count; i++) {
 		plan_mount(m, sorted[i], facts);
 		/* Toolchains lie below the private HOME and below nothing longer. */
-		if (!home_done && sorted[i]->mode == CC_MOUNT_PRIVATE && strcmp(sorted[i]->path, facts->home) == 0) {
+		if (sorted[i]->mode == CC_MOUNT_PRIVATE && strcmp(sorted[i]->path, facts->home) == 0) {
 			for (size_t k = 0; k < facts->home_count; k++)
 				if (!has_bind_over(rules, facts->home_dirs[k].path))
 					plan_paths(m, &facts->home_dirs[k], 1);
-			home_done = true;
 		}
 	}
 	free(sorted);
@@ -181,7 +179,7 @@ static void plan_files(struct maker *m, const struct cc_rules *rules)
 	}
 }
 
-enum cc_code cc_linux_plan_add_file(struct cc_linux_plan *plan, const struct cc_plan_file *file, struct cc_err *err)
+static enum cc_code add_file(struct cc_linux_plan *plan, const struct cc_plan_file *file, struct cc_err *err)
 {
 	struct cc_plan_file *files = realloc(plan->files, (plan->file_count + 1) * sizeof(*files));
 	struct cc_plan_file copy = {.mode = file->mode, .late = file->late};
@@ -206,7 +204,7 @@ static enum cc_code plan_git(struct cc_linux_plan *plan, const struct cc_facts *
 
 	if ((size_t)snprintf(dest, sizeof(dest), "%s/.gitconfig", facts->home) >= sizeof(dest))
 		return cc_fail(err, CC_ELIMIT, 0, "HOME is too long");
-	return cc_linux_plan_add_file(plan, &file, err);
+	return add_file(plan, &file, err);
 }
 
 static void plan_init(struct maker *m, const struct cc_facts *facts, const char *ssh_socket)
@@ -252,7 +250,7 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	if (m.code == CC_OK)
 		m.code = plan_git(&plan, facts, err);
 	for (size_t i = 0; m.code == CC_OK && i < ask->file_count; i++)
-		m.code = cc_linux_plan_add_file(&plan, &ask->files[i], err);
+		m.code = add_file(&plan, &ask->files[i], err);
 	plan_files(&m, rules);
 	plan_init(&m, facts, ask->ssh_socket);
 	if (m.code == CC_OK)

@@ -14,7 +14,7 @@ enum cc_arch { CC_ARCH_X86_64 = 0, CC_ARCH_AARCH64, CC_ARCH_COUNT };
 enum { CC_SYSCALL_LAST = 469 }; /* file_setattr; both architectures number alike from 424 on */
 
 /* Linux's own numbers: the planner also runs where errno.h has others. */
-enum { CC_LINUX_EPERM = 1, CC_LINUX_EACCES = 13, CC_LINUX_ENOSYS = 38, CC_LINUX_EAFNOSUPPORT = 97 };
+enum { CC_LINUX_EPERM = 1, CC_LINUX_ENOSYS = 38, CC_LINUX_EAFNOSUPPORT = 97 };
 
 enum cc_sys_form {
 	CC_SYS_ERRNO = 0, /* arg: the errno */
