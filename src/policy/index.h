@@ -59,7 +59,5 @@ const struct cc_path_entry *cc_path_table_next(const struct cc_path_table *table
 
 void cc_rules_index_free(struct cc_rules_index *index);
 CC_OWNED(cc_rules_index)
-CC_MUST enum cc_code cc_rules_index_build(const struct cc_rules *rules, struct cc_rules_index **out_index,
-					  struct cc_err *err);
 
 #endif

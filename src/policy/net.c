@@ -1,6 +1,5 @@
 /* net.c - two questions, in this order: may this name be reached (before anything is resolved), and may this address,
  * which the resolver gave for it, be dialled. */
-#define _POSIX_C_SOURCE 200809L /* strdup */
 #include "policy/net.h"
 
 #include <stdint.h>
@@ -160,7 +159,7 @@ static enum cc_code seal_localhost(struct cc_net_index *index, struct cc_err *er
 
 	if (code == CC_OK)
 		code = cc_strv_push(&index->localhost.addresses, "::1", err);
-	index->localhost.name = strdup("localhost");
+	index->localhost.name = cc_str_copy("localhost");
 	if (code == CC_OK && !index->localhost.name)
 		code = cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	return code;

@@ -48,11 +48,6 @@ enum cc_code cc_mode_parse(const char *name, enum cc_mode *out_mode, struct cc_e
 		       name ? name : "");
 }
 
-const char *cc_mode_name(enum cc_mode mode)
-{
-	return (size_t)mode < CC_COUNT(mode_names) ? mode_names[mode] : "unset";
-}
-
 bool cc_mode_writes(enum cc_mode mode)
 {
 	return mode == CC_MODE_CHAT;

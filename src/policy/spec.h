@@ -21,7 +21,6 @@ const char *cc_backend_name(enum cc_backend_kind kind); /* "microvm" "native" "n
 
 enum cc_mode { CC_MODE_UNSET = 0, CC_MODE_CHAT, CC_MODE_REVIEW, CC_MODE_PLAN, CC_MODE_ORCHESTRATE };
 CC_MUST enum cc_code cc_mode_parse(const char *name, enum cc_mode *out_mode, struct cc_err *err);
-const char *cc_mode_name(enum cc_mode mode);
 bool cc_mode_writes(enum cc_mode mode); /* chat only */
 
 struct cc_bind {
