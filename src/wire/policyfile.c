@@ -14,7 +14,7 @@ enum { POLICY_FILE_MAX = 1 << 20 };
 enum shape { LIST, SWITCH, HOSTS };
 
 typedef enum cc_code entry_check(const char *text, struct cc_err *err);
-static entry_check check_dir, check_deny, check_name, check_path, check_preset, check_domain, check_cidr, check_env;
+static entry_check check_deny, check_name, check_path, check_preset, check_domain, check_cidr, check_env;
 
 struct key {
 	const char *section, *name; /* section NULL: at the top */
@@ -31,10 +31,10 @@ struct key {
 	}
 
 static const struct key keys[] = {
-	LIST_KEY("filesystem", "allowWrite", false, allow_write, check_dir, "Directories bound writable."),
+	LIST_KEY("filesystem", "allowWrite", false, allow_write, check_path, "Directories bound writable."),
 	LIST_KEY("filesystem", "denyWrite", true, deny_write, check_deny, "Paths or globs that are never written."),
 	LIST_KEY("filesystem", "denyRead", true, deny_read, check_deny, "Paths or globs that are never read."),
-	LIST_KEY("filesystem", "allowRead", false, allow_read, check_dir, "Directories bound read-only."),
+	LIST_KEY("filesystem", "allowRead", false, allow_read, check_path, "Directories bound read-only."),
 	LIST_KEY("filesystem", "allowNames", false, allow_names, check_name,
 		 "Globs that open the name rules; asked before them."),
 	LIST_KEY("filesystem", "allowPaths", false, allow_paths, check_path,
@@ -54,7 +54,7 @@ static const struct key keys[] = {
 
 static const char *const sections[] = {"filesystem", "network"};
 
-static enum cc_code check_anchored(const char *text, struct cc_err *err)
+static enum cc_code check_path(const char *text, struct cc_err *err)
 {
 	const char *path = text;
 
@@ -65,16 +65,6 @@ static enum cc_code check_anchored(const char *text, struct cc_err *err)
 	if (cc_path_is_glob(text))
 		return cc_fail(err, CC_EINVAL, 0, "no wildcard is possible here: \"%.200s\"", text);
 	return cc_path_check("a path", path, err);
-}
-
-static enum cc_code check_dir(const char *text, struct cc_err *err)
-{
-	return check_anchored(text, err);
-}
-
-static enum cc_code check_path(const char *text, struct cc_err *err)
-{
-	return check_anchored(text, err);
 }
 
 static enum cc_code check_glob(const char *text, struct cc_err *err)
@@ -92,7 +82,7 @@ static enum cc_code check_deny(const char *text, struct cc_err *err)
 	if (text[0] == '~' || (text[0] == '/' && !cc_path_is_glob(text))) {
 		if (text[0] == '~' && text[1] == '/' && cc_path_is_glob(text))
 			return check_glob(text + 1, err);
-		return check_anchored(text, err);
+		return check_path(text, err);
 	}
 	return check_glob(text, err);
 }
@@ -332,7 +322,7 @@ enum cc_code cc_policyfile_parse(const char *name, struct cc_view text, enum cc_
 /* What a regular expression can say of an entry; the checks themselves say the rest. Never stricter than they are. */
 static const char *pattern_of(entry_check *check)
 {
-	if (check == check_dir || check == check_path)
+	if (check == check_path)
 		return "^(/|~/)[^*?]*$";
 	if (check == check_deny || check == check_name)
 		return "^(?!.*//).+$";
