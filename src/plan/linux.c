@@ -3,6 +3,7 @@
 #include "plan/linux.h"
 
 #include "plan/env.h"
+#include "policy/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,17 +86,11 @@ static void plan_dev(struct maker *m)
 	push2(m, "--dir", "/dev/pts");
 }
 
-static bool inside(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/' || len == 1);
-}
-
 static bool has_bind_over(const struct cc_rules *rules, const char *path)
 {
 	for (size_t i = 0; i < rules->mount_count; i++)
-		if (rules->mounts[i].mode != CC_MOUNT_PRIVATE && inside(path, rules->mounts[i].path))
+		if (rules->mounts[i].mode != CC_MOUNT_PRIVATE &&
+		    cc_path_within(cc_view_of(path), cc_view_of(rules->mounts[i].path)))
 			return true;
 	return false;
 }
@@ -158,7 +153,7 @@ static void plan_mounts(struct maker *m, const struct cc_rules *rules, const str
 static void plan_var_tmp(struct maker *m, const struct cc_rules *rules)
 {
 	for (size_t i = 0; i < rules->mount_count; i++)
-		if (inside(rules->mounts[i].path, "/var/tmp"))
+		if (cc_path_within(cc_view_of(rules->mounts[i].path), cc_view_of("/var/tmp")))
 			return;
 	push3(m, "--symlink", "../tmp", "/var/tmp");
 }
