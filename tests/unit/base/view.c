@@ -32,10 +32,26 @@ static void a_sequence_is_utf8_exactly_when_the_standard_says_so(void **state)
 		}
 }
 
+static void a_hexadecimal_digit_has_a_value_and_nothing_else_has(void **state)
+{
+	static const char small[] = "0123456789abcdef";
+	static const char large[] = "0123456789ABCDEF";
+
+	(void)state;
+	for (int byte = 0; byte < 256; byte++) {
+		const char *low = byte ? strchr(small, byte) : NULL;
+		const char *high = byte ? strchr(large, byte) : NULL;
+		int want = low ? (int)(low - small) : high ? (int)(high - large) : -1;
+
+		assert_int_equal(cc_hex_value((char)byte), want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sequence_is_utf8_exactly_when_the_standard_says_so),
+		cmocka_unit_test(a_hexadecimal_digit_has_a_value_and_nothing_else_has),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);
