@@ -186,6 +186,11 @@ bool cc_strv_has(const struct cc_strv *list, const char *text)
 	return false;
 }
 
+enum cc_code cc_strv_add(struct cc_strv *list, const char *text, struct cc_err *err)
+{
+	return cc_strv_has(list, text) ? CC_OK : cc_strv_push(list, text, err);
+}
+
 void cc_strv_done(struct cc_strv *list)
 {
 	for (size_t i = 0; i < list->count; i++)

@@ -51,6 +51,8 @@ CC_MUST enum cc_code cc_strv_push_view(struct cc_strv *list, struct cc_view text
 CC_MUST enum cc_code cc_strv_pushf(struct cc_strv *list, struct cc_err *err, const char *fmt, ...) CC_PRINTF(3, 4);
 CC_MUST enum cc_code cc_strv_copy(struct cc_strv *to, const struct cc_strv *from, struct cc_err *err);
 bool cc_strv_has(const struct cc_strv *list, const char *text);
+/* Pushes what the list does not have yet. */
+CC_MUST enum cc_code cc_strv_add(struct cc_strv *list, const char *text, struct cc_err *err);
 void cc_strv_done(struct cc_strv *list);
 
 #endif

@@ -92,8 +92,7 @@ static enum cc_code join(struct cc_strv *into, const struct cc_strv *from, struc
 	enum cc_code code = CC_OK;
 
 	for (size_t i = 0; code == CC_OK && i < from->count; i++)
-		if (!cc_strv_has(into, from->items[i]))
-			code = cc_strv_push(into, from->items[i], err);
+		code = cc_strv_add(into, from->items[i], err);
 	return code;
 }
 

@@ -187,9 +187,7 @@ static enum cc_code read_entry(const struct file *f, const struct cc_json *node,
 		return refuse_value(f, node, "a string is expected here");
 	if (check && check(node->text.ptr, &why) != CC_OK)
 		return refuse_value(f, node, why.what);
-	if (cc_strv_has(list, node->text.ptr))
-		return CC_OK;
-	return cc_strv_push(list, node->text.ptr, f->err);
+	return cc_strv_add(list, node->text.ptr, f->err);
 }
 
 static enum cc_code read_list(const struct file *f, const struct cc_json *node, entry_check *check,
