@@ -199,11 +199,7 @@ void cc_net_rules_free(struct cc_net_rules *net)
 	cc_strv_done(&net->deny);
 	cc_strv_done(&net->private_names);
 	cc_strv_done(&net->private_cidrs);
-	for (size_t i = 0; i < net->host_count; i++) {
-		free(net->hosts[i].name);
-		cc_strv_done(&net->hosts[i].addresses);
-	}
-	free(net->hosts);
+	cc_static_hosts_free(net->hosts, net->host_count);
 	index_free(net->index);
 	free(net);
 }

@@ -204,20 +204,14 @@ static enum cc_code read_list(const struct file *f, const struct cc_json *node, 
 
 static enum cc_code read_host(const struct file *f, const struct cc_json *node)
 {
-	struct cc_policy *policy = f->policy;
-	struct cc_static_host *grown = realloc(policy->hosts, (policy->host_count + 1) * sizeof(*grown));
-	struct cc_static_host *host;
 	CC_AUTO(cc_net_rules) net = calloc(1, sizeof(*net));
+	struct cc_static_host *host;
 	struct cc_err why = {0};
-	enum cc_code code;
+	enum cc_code code = cc_policy_add_host(f->policy, node->key.ptr, &host, f->err);
 
-	if (grown)
-		policy->hosts = grown;
-	if (!grown || !net)
-		return cc_fail(f->err, CC_ELIMIT, 0, "out of memory");
-	host = &grown[policy->host_count++];
-	*host = (struct cc_static_host){.name = cc_str_copy(node->key.ptr)};
-	if (!host->name)
+	if (code != CC_OK)
+		return code;
+	if (!net)
 		return cc_fail(f->err, CC_ELIMIT, 0, "out of memory");
 	code = node->kind == CC_JSON_STRING ? read_entry(f, node, NULL, &host->addresses)
 					    : read_list(f, node, NULL, &host->addresses);
