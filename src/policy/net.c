@@ -230,14 +230,15 @@ static size_t host_len(const struct cc_host *host)
 	return host->kind == CC_HOST_V4 ? 4 : host->kind == CC_HOST_V6 ? 16 : 0;
 }
 
-/* The deny entry that names the v4 address inside a v6 one. */
-static const char *denied_inside(const struct cc_hosts *deny, const struct cc_host *host, uint16_t port)
+/* The deny entry that names the host, or the v4 address inside a v6 one. */
+static const char *match_deny(const struct cc_hosts *deny, const struct cc_host *host, uint16_t port)
 {
-	const uint8_t *inner = cc_addr_embedded(host->addr, host_len(host));
+	const char *entry = cc_hosts_match(deny, host, port);
+	const uint8_t *inner = entry ? NULL : cc_addr_embedded(host->addr, host_len(host));
 	struct cc_host embedded;
 
 	if (!inner)
-		return NULL;
+		return entry;
 	cc_host_from_addr(inner, 4, &embedded);
 	return cc_hosts_match(deny, &embedded, port);
 }
@@ -267,9 +268,7 @@ struct cc_net_decision cc_net_decide(const struct cc_net_rules *net, const struc
 		return refuse(CC_NET_OFF, NULL);
 	if (host->kind == CC_HOST_BAD || port == 0)
 		return refuse(CC_NET_MALFORMED, NULL);
-	entry = cc_hosts_match(index->deny, host, port);
-	if (!entry)
-		entry = denied_inside(index->deny, host, port);
+	entry = match_deny(index->deny, host, port);
 	if (entry)
 		return refuse(CC_NET_DENIED, entry);
 	entry = cc_hosts_match(index->allow, host, port);
@@ -330,9 +329,7 @@ struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const 
 	cc_host_from_addr(addr, len, &literal);
 	if (literal.kind == CC_HOST_BAD)
 		return refuse(CC_NET_MALFORMED, NULL);
-	entry = cc_hosts_match(index->deny, &literal, port);
-	if (!entry)
-		entry = denied_inside(index->deny, &literal, port);
+	entry = match_deny(index->deny, &literal, port);
 	if (entry)
 		return refuse(CC_NET_DENIED, entry);
 	if (host->kind != CC_HOST_NAME) /* a literal: cc_net_decide was the whole decision, for that very address */
