@@ -291,12 +291,9 @@ static void add_rules(struct cc_compiler *c)
 static void add_presets(struct cc_compiler *c)
 {
 	for (size_t i = 0; c->code == CC_OK && i < c->spec->policy.presets.count; i++) {
-		const char *name = c->spec->policy.presets.items[i];
-		enum cc_preset preset = cc_preset_of(name);
+		enum cc_preset preset = 0;
 
-		if (!preset)
-			c->code = cc_fail(c->err, CC_EINVAL, 0,
-					  "unknown preset \"%.60s\": packages, tracked or tooling", name);
+		c->code = cc_preset_parse(c->spec->policy.presets.items[i], &preset, c->err);
 		c->presets |= preset;
 	}
 }

@@ -97,9 +97,9 @@ static enum cc_code check_name(const char *text, struct cc_err *err)
 
 static enum cc_code check_preset(const char *text, struct cc_err *err)
 {
-	if (cc_preset_of(text))
-		return CC_OK;
-	return cc_fail(err, CC_EINVAL, 0, "unknown preset \"%.60s\": packages, tracked or tooling", text);
+	enum cc_preset preset;
+
+	return cc_preset_parse(text, &preset, err);
 }
 
 /* The network's own compiler says what an entry may look like. */
