@@ -34,7 +34,8 @@ enum cc_verb {
 	CC_VERB_COUNT,
 };
 #define CC_VERB_BIT(verb) (1u << (unsigned)(verb))
-#define CC_VERBS_WRITE    (((1u << CC_VERB_COUNT) - 1u) & ~(CC_VERB_BIT(CC_VERB_READ) | CC_VERB_BIT(CC_VERB_CONNECT)))
+#define CC_VERBS_ALL      ((1u << CC_VERB_COUNT) - 1u)
+#define CC_VERBS_WRITE    (CC_VERBS_ALL & ~(CC_VERB_BIT(CC_VERB_READ) | CC_VERB_BIT(CC_VERB_CONNECT)))
 const char *cc_verb_name(enum cc_verb verb);   /* "create", "rename-to", ... as explain takes and prints them */
 const char *cc_verb_action(enum cc_verb verb); /* the contract's vocabulary (3.5): "file-write-create", ... */
 

@@ -285,7 +285,7 @@ static void take_rule(struct taker *t, const struct cc_json *node, struct cc_rul
 	rule->kind = (enum cc_rule_kind)take_word(t, node, "kind", kinds, CC_COUNT(kinds));
 	rule->effect = (enum cc_effect)take_word(t, node, "effect", effects, CC_COUNT(effects));
 	rule->judge = (enum cc_judge)take_word(t, node, "judge", judges, CC_COUNT(judges));
-	rule->verbs = take_uint(t, node, "verbs", (1u << CC_VERB_COUNT) - 1u);
+	rule->verbs = take_uint(t, node, "verbs", CC_VERBS_ALL);
 	rule->whole_path = take_bool(t, node, "whole");
 	rule->leaf = take_bool(t, node, "leaf");
 	rule->fixed = take_uint(t, node, "fixed", 64);
