@@ -25,7 +25,7 @@ enum cc_sys_form {
 	CC_SYS_SOCKET,      /* the family table */
 	CC_SYS_SOCKETPAIR,  /* AF_UNIX stream and seqpacket */
 	CC_SYS_IOCTL,       /* the request table */
-	CC_SYS_FCNTL,       /* leases and directory notification refused */
+	CC_SYS_FCNTL,       /* leases, directory notification and F_SETOWN_EX refused; F_SETOWN: no pid of ours */
 	CC_SYS_PERSONALITY, /* query, plain, no randomisation */
 	CC_SYS_PRLIMIT,     /* another process' limits refused; core limit swallowed */
 	CC_SYS_RLIMIT,      /* core limit swallowed */

@@ -18,7 +18,7 @@
 	 CC_VERB_BIT(CC_VERB_MODE))
 #define MAKES_FILE (CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_WRITE))
 
-/* Two rules that no pattern can say. */
+/* Three rules that no pattern can say. */
 static const struct cc_rule no_fifo = {
 	.kind = CC_RULE_TREE,
 	.effect = CC_EFFECT_DENY,
@@ -31,7 +31,6 @@ static const struct cc_rule git_border = {
 	.id = "git:moved-directory",
 	.reason = "a directory moved over the border of a git directory carries parts that nobody judged",
 };
-
 static const struct cc_rule above_mount = {
 	.kind = CC_RULE_TREE,
 	.effect = CC_EFFECT_DENY,

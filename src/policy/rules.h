@@ -108,7 +108,7 @@ struct cc_rule_facts {
 	struct cc_strv git_paths;
 	/* Repository-relative names tracked in any ref at launch; used only with the preset `tracked`. */
 	struct cc_strv tracked;
-	/* Extra names allowed in state mounts and in private HOME by the known agent's row. */
+	/* Extra names allowed in state mounts by the known agent's row. */
 	struct cc_strv agent_names;
 	/* Hosts of the known agent (`ccbox run` only). */
 	struct cc_strv agent_hosts;
