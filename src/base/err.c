@@ -19,14 +19,3 @@ enum cc_code cc_fail(struct cc_err *err, enum cc_code code, int sys, const char 
 		snprintf(err->what + used, sizeof(err->what) - (size_t)used, ": %s", strerror(sys));
 	return code;
 }
-
-const char *cc_code_name(enum cc_code code)
-{
-	static const char *const names[] = {
-#define CC_CODE_NAME(code, name, text) [code] = name,
-		CC_CODES(CC_CODE_NAME)
-#undef CC_CODE_NAME
-	};
-
-	return (size_t)code < sizeof(names) / sizeof(names[0]) ? names[code] : "unknown";
-}

@@ -7,24 +7,18 @@
 
 #include <stdarg.h>
 
-/* code, stable name, what it means for the caller */
-#define CC_CODES(X)                                                                                                    \
-	X(CC_OK, "ok", "done")                                                                                         \
-	X(CC_EINVAL, "invalid", "the input is not well formed")                                                        \
-	X(CC_EPOLICY, "policy", "a rule refuses it")                                                                   \
-	X(CC_EUNENFORCED, "unenforced", "the backend cannot hold a rule")                                              \
-	X(CC_EUNSUPPORTED, "unsupported", "this host or build lacks the means")                                        \
-	X(CC_ENOTFOUND, "not-found", "the named thing does not exist")                                                 \
-	X(CC_ELIMIT, "limit", "a bound was reached")                                                                   \
-	X(CC_ESYS, "system", "the operating system refused a call")                                                    \
-	X(CC_EPROTO, "protocol", "the peer broke the protocol or went away")                                           \
-	X(CC_ESTATE, "state", "not possible in the present state")                                                     \
-	X(CC_ETIMEOUT, "timeout", "it took longer than allowed")
-
 enum cc_code {
-#define CC_CODE_ENUM(code, name, text) code,
-	CC_CODES(CC_CODE_ENUM)
-#undef CC_CODE_ENUM
+	CC_OK = 0,       /* done */
+	CC_EINVAL,       /* the input is not well formed */
+	CC_EPOLICY,      /* a rule refuses it */
+	CC_EUNENFORCED,  /* the backend cannot hold a rule */
+	CC_EUNSUPPORTED, /* this host or build lacks the means */
+	CC_ENOTFOUND,    /* the named thing does not exist */
+	CC_ELIMIT,       /* a bound was reached */
+	CC_ESYS,         /* the operating system refused a call */
+	CC_EPROTO,       /* the peer broke the protocol or went away */
+	CC_ESTATE,       /* not possible in the present state */
+	CC_ETIMEOUT,     /* it took longer than allowed */
 };
 
 struct cc_err {
@@ -40,7 +34,5 @@ struct cc_err {
  *     return cc_fail(err, CC_EINVAL, 0, "line %u: ...", line);
  * With sys != 0 the text of that errno is appended. */
 enum cc_code cc_fail(struct cc_err *err, enum cc_code code, int sys, const char *fmt, ...) CC_PRINTF(4, 5);
-
-const char *cc_code_name(enum cc_code code);
 
 #endif

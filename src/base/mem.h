@@ -28,13 +28,6 @@ static inline void cc_free_drop(void *owned)
 {
 	free(*(void **)owned);
 }
-static inline char *cc_str_take(char **owned)
-{
-	char *given = *owned;
-
-	*owned = NULL;
-	return given;
-}
 
 #define CC_AUTO_FREE __attribute__((cleanup(cc_free_drop)))
 

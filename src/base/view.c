@@ -9,6 +9,15 @@ unsigned char cc_ascii_lower(unsigned char byte)
 	return byte >= 'A' && byte <= 'Z' ? (unsigned char)(byte + ('a' - 'A')) : byte;
 }
 
+int cc_hex_value(char digit)
+{
+	unsigned char low = cc_ascii_lower((unsigned char)digit);
+
+	if (low >= '0' && low <= '9')
+		return low - '0';
+	return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
 size_t cc_utf8_len(const unsigned char *p, size_t left)
 {
 	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
@@ -175,6 +184,11 @@ bool cc_strv_has(const struct cc_strv *list, const char *text)
 		if (strcmp(list->items[i], text) == 0)
 			return true;
 	return false;
+}
+
+enum cc_code cc_strv_add(struct cc_strv *list, const char *text, struct cc_err *err)
+{
+	return cc_strv_has(list, text) ? CC_OK : cc_strv_push(list, text, err);
 }
 
 void cc_strv_done(struct cc_strv *list)

@@ -22,6 +22,8 @@ bool cc_view_eq_nocase(struct cc_view left, struct cc_view right);
 bool cc_view_starts(struct cc_view view, const char *prefix);
 bool cc_view_ends(struct cc_view view, const char *suffix);
 unsigned char cc_ascii_lower(unsigned char byte);
+/* 0 to 15 for a hexadecimal digit of either case, -1 for any other byte. */
+int cc_hex_value(char digit);
 /* Bytes of the well-formed UTF-8 sequence at p, of which left bytes (at least one) are there; 0 if there is none. */
 size_t cc_utf8_len(const unsigned char *p, size_t left);
 
@@ -49,6 +51,8 @@ CC_MUST enum cc_code cc_strv_push_view(struct cc_strv *list, struct cc_view text
 CC_MUST enum cc_code cc_strv_pushf(struct cc_strv *list, struct cc_err *err, const char *fmt, ...) CC_PRINTF(3, 4);
 CC_MUST enum cc_code cc_strv_copy(struct cc_strv *to, const struct cc_strv *from, struct cc_err *err);
 bool cc_strv_has(const struct cc_strv *list, const char *text);
+/* Pushes what the list does not have yet. */
+CC_MUST enum cc_code cc_strv_add(struct cc_strv *list, const char *text, struct cc_err *err);
 void cc_strv_done(struct cc_strv *list);
 
 #endif

@@ -98,22 +98,15 @@ static enum cc_code take_allow_host(struct cc_ask_run *ask, const char *value, s
 /* NAME=ADDR[,ADDR...] */
 static enum cc_code take_host(struct cc_ask_run *ask, const char *value, struct cc_err *err)
 {
-	struct cc_policy *policy = &ask->spec.policy;
 	const char *equals = strchr(value, '=');
-	struct cc_static_host *hosts;
 	struct cc_static_host *host;
-	enum cc_code code = CC_OK;
+	enum cc_code code;
 
 	if (!equals || equals == value || !equals[1])
 		return cc_fail(err, CC_EINVAL, 0, "--host takes NAME=ADDRESS[,ADDRESS], not \"%s\"", value);
-	hosts = realloc(policy->hosts, (policy->host_count + 1) * sizeof(*hosts));
-	if (!hosts)
-		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
-	policy->hosts = hosts;
-	host = &hosts[policy->host_count++];
-	*host = (struct cc_static_host){.name = cc_str_copy(value)};
-	if (!host->name)
-		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	code = cc_policy_add_host(&ask->spec.policy, value, &host, err);
+	if (code != CC_OK)
+		return code;
 	host->name[equals - value] = '\0';
 	for (const char *at = equals + 1; code == CC_OK && *at;) {
 		size_t len = strcspn(at, ",");

@@ -288,7 +288,7 @@ struct stretch {
 
 struct layout {
 	size_t count;
-	struct stretch stretch[2 * NR_LIMIT + 1];
+	struct stretch stretch[NR_LIMIT]; /* each number begins one at most */
 };
 
 static bool same_answer(const struct cc_syscall *left, const struct cc_syscall *right)
@@ -296,8 +296,20 @@ static bool same_answer(const struct cc_syscall *left, const struct cc_syscall *
 	return left->form == right->form && left->arg == right->arg && left->value == right->value;
 }
 
-static void lay_out(const struct cc_syscall *by_nr, struct layout *layout)
+/* What the table says of this architecture's numbers; rest for those it does not name. */
+static void lay_out(enum cc_arch arch, struct cc_syscall rest, const struct cc_syscall *table, size_t count,
+		    struct layout *layout)
 {
+	struct cc_syscall by_nr[NR_LIMIT];
+
+	for (size_t i = 0; i < CC_COUNT(by_nr); i++)
+		by_nr[i] = rest;
+	for (size_t i = 0; i < count; i++) {
+		int nr = table[i].nr[arch];
+
+		if (nr >= 0 && nr < NR_LIMIT)
+			by_nr[nr] = table[i];
+	}
 	for (uint32_t nr = 0; nr < NR_LIMIT; nr++) {
 		if (layout->count && same_answer(&layout->stretch[layout->count - 1].row, &by_nr[nr]))
 			continue;
@@ -327,17 +339,21 @@ static void emit_tree(struct emitter *em, const struct layout *layout, size_t lo
 	emit_tree(em, layout, middle, high);
 }
 
-static enum cc_code emit(struct emitter *em, const struct cc_syscall *by_nr, uint32_t beyond, struct cc_err *err)
+static enum cc_code emit(struct emitter *em, struct cc_syscall rest, const struct cc_syscall *table, size_t count,
+			 uint32_t beyond, struct cc_err *err)
 {
-	bool x86 = em->options->arch == CC_ARCH_X86_64;
-	struct layout *layout = calloc(1, sizeof(*layout));
+	enum cc_arch arch = em->options->arch;
+	struct layout *layout;
 
+	if ((unsigned)arch >= CC_ARCH_COUNT)
+		return cc_fail(err, CC_EINVAL, 0, "no filter for this architecture");
+	layout = calloc(1, sizeof(*layout));
 	if (!layout)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
-	lay_out(by_nr, layout);
+	lay_out(arch, rest, table, count, layout);
 	em->out->count = 0;
 	put(em, LOAD, AT_ARCH, 0, 0);
-	put(em, JEQ, x86 ? CC_AUDIT_X86_64 : CC_AUDIT_AARCH64, 1, 0);
+	put(em, JEQ, arch == CC_ARCH_X86_64 ? CC_AUDIT_X86_64 : CC_AUDIT_AARCH64, 1, 0);
 	ret(em, CC_BPF_KILL); /* another ABI has other numbers */
 	put(em, LOAD, AT_NR, 0, 0);
 	/* Newer than we know, x32, or negative. */
@@ -351,37 +367,17 @@ static enum cc_code emit(struct emitter *em, const struct cc_syscall *by_nr, uin
 
 enum cc_code cc_bpf_emit(const struct cc_bpf_options *options, struct cc_bpf *out, struct cc_err *err)
 {
-	struct cc_syscall by_nr[NR_LIMIT];
+	const struct cc_syscall rest = {.form = CC_SYS_ALLOW};
 	struct emitter em = {.options = options, .out = out};
 
-	if ((unsigned)options->arch >= CC_ARCH_COUNT)
-		return cc_fail(err, CC_EINVAL, 0, "no filter for this architecture");
-	for (size_t i = 0; i < CC_COUNT(by_nr); i++)
-		by_nr[i] = (struct cc_syscall){.form = CC_SYS_ALLOW};
-	for (size_t i = 0; i < cc_syscall_count; i++) {
-		int nr = cc_syscalls[i].nr[options->arch];
-
-		if (nr >= 0 && nr < NR_LIMIT)
-			by_nr[nr] = cc_syscalls[i];
-	}
-	return emit(&em, by_nr, CC_BPF_ERRNO(CC_LINUX_ENOSYS), err);
+	return emit(&em, rest, cc_syscalls, cc_syscall_count, CC_BPF_ERRNO(CC_LINUX_ENOSYS), err);
 }
 
 enum cc_code cc_bpf_emit_init(enum cc_arch arch, struct cc_bpf *out, struct cc_err *err)
 {
-	struct cc_syscall by_nr[NR_LIMIT];
+	const struct cc_syscall rest = {.form = CC_SYS_ERRNO, .arg = CC_LINUX_EPERM};
 	struct cc_bpf_options options = {.arch = arch};
 	struct emitter em = {.options = &options, .out = out};
 
-	if ((unsigned)arch >= CC_ARCH_COUNT)
-		return cc_fail(err, CC_EINVAL, 0, "no filter for this architecture");
-	for (size_t i = 0; i < CC_COUNT(by_nr); i++)
-		by_nr[i] = (struct cc_syscall){.form = CC_SYS_ERRNO, .arg = CC_LINUX_EPERM};
-	for (size_t i = 0; i < cc_init_call_count; i++) {
-		int nr = cc_init_calls[i].nr[arch];
-
-		if (nr >= 0 && nr < NR_LIMIT)
-			by_nr[nr] = (struct cc_syscall){.form = CC_SYS_ALLOW};
-	}
-	return emit(&em, by_nr, CC_BPF_ERRNO(CC_LINUX_EPERM), err);
+	return emit(&em, rest, cc_init_calls, cc_init_call_count, CC_BPF_ERRNO(CC_LINUX_EPERM), err);
 }

@@ -44,7 +44,6 @@ struct cc_bpf_options {
 
 #define CC_AUDIT_X86_64  0xc000003eu
 #define CC_AUDIT_AARCH64 0xc00000b7u
-#define CC_X32_BIT       0x40000000u
 
 CC_MUST enum cc_code cc_bpf_emit(const struct cc_bpf_options *options, struct cc_bpf *out, struct cc_err *err);
 

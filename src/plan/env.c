@@ -54,18 +54,6 @@ static size_t name_len(const char *item)
 	return strcspn(item, "=");
 }
 
-static bool listed(const char *const *table, size_t count, const char *name, size_t len)
-{
-	for (size_t i = 0; i < count; i++) {
-		size_t want = strlen(table[i]);
-
-		if (table[i][want - 1] == '*' ? len >= want - 1 && memcmp(name, table[i], want - 1) == 0
-					      : len == want && memcmp(name, table[i], len) == 0)
-			return true;
-	}
-	return false;
-}
-
 bool cc_plan_env_is_secret(const char *name, size_t len)
 {
 	for (size_t i = 0; i < CC_COUNT(secret_words); i++) {
@@ -114,7 +102,7 @@ static enum cc_code add_asked(struct cc_linux_plan *plan, const struct cc_facts 
 		size_t len = name_len(item);
 
 		if (!item[len]) {
-			if (listed(code_loading, CC_COUNT(code_loading), item, len))
+			if (cc_env_listed(code_loading, CC_COUNT(code_loading), item, len))
 				return cc_fail(err, CC_EPOLICY, 0,
 					       "--env %s: this variable loads code; give its value (--env %s=...)",
 					       item, item);

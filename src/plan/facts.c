@@ -20,7 +20,6 @@ const char *cc_facts_env(const struct cc_facts *facts, const char *name)
 void cc_facts_done(struct cc_facts *facts)
 {
 	free(facts->home);
-	free(facts->user);
 	free(facts->init_path);
 	free(facts->connect_path);
 	paths_done(facts->system, facts->system_count);

@@ -18,9 +18,7 @@ struct cc_fact_path {
 };
 
 struct cc_facts {
-	char *home; /* absolute; the private HOME inside has the same path */
-	char *user;
-	unsigned uid;
+	char *home;      /* absolute; the private HOME inside has the same path */
 	uint64_t memory; /* bytes of RAM */
 	char *init_path; /* our helpers on the host; NULL = not installed */
 	char *connect_path;

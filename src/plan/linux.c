@@ -3,6 +3,7 @@
 #include "plan/linux.h"
 
 #include "plan/env.h"
+#include "policy/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,17 +86,11 @@ static void plan_dev(struct maker *m)
 	push2(m, "--dir", "/dev/pts");
 }
 
-static bool inside(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/' || len == 1);
-}
-
 static bool has_bind_over(const struct cc_rules *rules, const char *path)
 {
 	for (size_t i = 0; i < rules->mount_count; i++)
-		if (rules->mounts[i].mode != CC_MOUNT_PRIVATE && inside(path, rules->mounts[i].path))
+		if (rules->mounts[i].mode != CC_MOUNT_PRIVATE &&
+		    cc_path_within(cc_view_of(path), cc_view_of(rules->mounts[i].path)))
 			return true;
 	return false;
 }
@@ -134,7 +129,6 @@ static void plan_mount(struct maker *m, const struct cc_mount *mount, const stru
 static void plan_mounts(struct maker *m, const struct cc_rules *rules, const struct cc_facts *facts)
 {
 	const struct cc_mount **sorted = calloc(rules->mount_count + 1, sizeof(*sorted));
-	bool home_done = false;
 
 	if (!sorted) {
 		m->code = cc_fail(m->err, CC_ELIMIT, 0, "out of memory");
@@ -146,11 +140,10 @@ static void plan_mounts(struct maker *m, const struct cc_rules *rules, const str
 	for (size_t i = 0; i < rules->mount_count; i++) {
 		plan_mount(m, sorted[i], facts);
 		/* Toolchains lie below the private HOME and below nothing longer. */
-		if (!home_done && sorted[i]->mode == CC_MOUNT_PRIVATE && strcmp(sorted[i]->path, facts->home) == 0) {
+		if (sorted[i]->mode == CC_MOUNT_PRIVATE && strcmp(sorted[i]->path, facts->home) == 0) {
 			for (size_t k = 0; k < facts->home_count; k++)
 				if (!has_bind_over(rules, facts->home_dirs[k].path))
 					plan_paths(m, &facts->home_dirs[k], 1);
-			home_done = true;
 		}
 	}
 	free(sorted);
@@ -160,7 +153,7 @@ static void plan_mounts(struct maker *m, const struct cc_rules *rules, const str
 static void plan_var_tmp(struct maker *m, const struct cc_rules *rules)
 {
 	for (size_t i = 0; i < rules->mount_count; i++)
-		if (inside(rules->mounts[i].path, "/var/tmp"))
+		if (cc_path_within(cc_view_of(rules->mounts[i].path), cc_view_of("/var/tmp")))
 			return;
 	push3(m, "--symlink", "../tmp", "/var/tmp");
 }
@@ -181,7 +174,7 @@ static void plan_files(struct maker *m, const struct cc_rules *rules)
 	}
 }
 
-enum cc_code cc_linux_plan_add_file(struct cc_linux_plan *plan, const struct cc_plan_file *file, struct cc_err *err)
+static enum cc_code add_file(struct cc_linux_plan *plan, const struct cc_plan_file *file, struct cc_err *err)
 {
 	struct cc_plan_file *files = realloc(plan->files, (plan->file_count + 1) * sizeof(*files));
 	struct cc_plan_file copy = {.mode = file->mode, .late = file->late};
@@ -206,7 +199,7 @@ static enum cc_code plan_git(struct cc_linux_plan *plan, const struct cc_facts *
 
 	if ((size_t)snprintf(dest, sizeof(dest), "%s/.gitconfig", facts->home) >= sizeof(dest))
 		return cc_fail(err, CC_ELIMIT, 0, "HOME is too long");
-	return cc_linux_plan_add_file(plan, &file, err);
+	return add_file(plan, &file, err);
 }
 
 static void plan_init(struct maker *m, const struct cc_facts *facts, const char *ssh_socket)
@@ -252,7 +245,7 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	if (m.code == CC_OK)
 		m.code = plan_git(&plan, facts, err);
 	for (size_t i = 0; m.code == CC_OK && i < ask->file_count; i++)
-		m.code = cc_linux_plan_add_file(&plan, &ask->files[i], err);
+		m.code = add_file(&plan, &ask->files[i], err);
 	plan_files(&m, rules);
 	plan_init(&m, facts, ask->ssh_socket);
 	if (m.code == CC_OK)

@@ -45,8 +45,6 @@ struct cc_linux_ask {
 CC_MUST enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_facts *facts,
 					const struct cc_linux_ask *ask, struct cc_linux_plan *out_plan,
 					struct cc_err *err);
-CC_MUST enum cc_code cc_linux_plan_add_file(struct cc_linux_plan *plan, const struct cc_plan_file *file,
-					    struct cc_err *err);
 void cc_linux_plan_done(struct cc_linux_plan *plan);
 /* The plan as text: golden tests and --dry-run. */
 void cc_linux_plan_print(const struct cc_linux_plan *plan, struct cc_buf *out);

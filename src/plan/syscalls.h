@@ -14,7 +14,7 @@ enum cc_arch { CC_ARCH_X86_64 = 0, CC_ARCH_AARCH64, CC_ARCH_COUNT };
 enum { CC_SYSCALL_LAST = 469 }; /* file_setattr; both architectures number alike from 424 on */
 
 /* Linux's own numbers: the planner also runs where errno.h has others. */
-enum { CC_LINUX_EPERM = 1, CC_LINUX_EACCES = 13, CC_LINUX_ENOSYS = 38, CC_LINUX_EAFNOSUPPORT = 97 };
+enum { CC_LINUX_EPERM = 1, CC_LINUX_ENOSYS = 38, CC_LINUX_EAFNOSUPPORT = 97 };
 
 enum cc_sys_form {
 	CC_SYS_ERRNO = 0, /* arg: the errno */
@@ -25,7 +25,7 @@ enum cc_sys_form {
 	CC_SYS_SOCKET,      /* the family table */
 	CC_SYS_SOCKETPAIR,  /* AF_UNIX stream and seqpacket */
 	CC_SYS_IOCTL,       /* the request table */
-	CC_SYS_FCNTL,       /* leases and directory notification refused */
+	CC_SYS_FCNTL,       /* leases, directory notification and F_SETOWN_EX refused; F_SETOWN: no pid of ours */
 	CC_SYS_PERSONALITY, /* query, plain, no randomisation */
 	CC_SYS_PRLIMIT,     /* another process' limits refused; core limit swallowed */
 	CC_SYS_RLIMIT,      /* core limit swallowed */

@@ -237,15 +237,19 @@ static const char *const env_allowed[] = {
 	"GIT_EDITOR",
 };
 
-bool cc_visible_env(const char *name, size_t len)
+bool cc_env_listed(const char *const *table, size_t count, const char *name, size_t len)
 {
-	for (size_t i = 0; i < CC_COUNT(env_allowed); i++) {
-		size_t want = strlen(env_allowed[i]);
+	for (size_t i = 0; i < count; i++) {
+		size_t want = strlen(table[i]);
 
-		if (env_allowed[i][want - 1] == '*' && len >= want - 1 && memcmp(name, env_allowed[i], want - 1) == 0)
-			return true;
-		if (len == want && memcmp(name, env_allowed[i], len) == 0)
+		if (table[i][want - 1] == '*' ? len >= want - 1 && memcmp(name, table[i], want - 1) == 0
+					      : len == want && memcmp(name, table[i], len) == 0)
 			return true;
 	}
 	return false;
+}
+
+bool cc_visible_env(const char *name, size_t len)
+{
+	return cc_env_listed(env_allowed, CC_COUNT(env_allowed), name, len);
 }

@@ -137,23 +137,14 @@ bool cc_addr_read_v4(struct cc_view text, uint8_t out[4])
 	return at == text.len;
 }
 
-static int hex_value(char byte)
-{
-	unsigned char low = cc_ascii_lower((unsigned char)byte);
-
-	if (low >= '0' && low <= '9')
-		return low - '0';
-	return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
 /* One group of up to four hex digits; 0 = no digit there. */
 static size_t read_group(struct cc_view text, size_t at, unsigned *value)
 {
 	size_t len = 0;
 
 	*value = 0;
-	while (at + len < text.len && len < 4 && hex_value(text.ptr[at + len]) >= 0)
-		*value = *value * 16 + (unsigned)hex_value(text.ptr[at + len++]);
+	while (at + len < text.len && len < 4 && cc_hex_value(text.ptr[at + len]) >= 0)
+		*value = *value * 16 + (unsigned)cc_hex_value(text.ptr[at + len++]);
 	return len;
 }
 

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define V(verb)   CC_VERB_BIT(CC_VERB_##verb)
-#define ALL_VERBS ((1u << CC_VERB_COUNT) - 1u)
+#define V(verb) CC_VERB_BIT(CC_VERB_##verb)
 
 /* Adds a rule; its strings are copied, prefix and detail make the id. */
 static void add(struct cc_compiler *c, struct cc_rule rule, const char *detail)
@@ -131,8 +130,8 @@ static void add_denies(struct cc_compiler *c, struct cc_rule rule, const struct 
 static void add_opens(struct cc_compiler *c)
 {
 	const struct cc_policy *policy = &c->spec->policy;
-	struct cc_rule name = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = ALL_VERBS};
-	struct cc_rule path = {.effect = CC_EFFECT_ALLOW, .verbs = ALL_VERBS, .id = "allow-path:"};
+	struct cc_rule name = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = CC_VERBS_ALL};
+	struct cc_rule path = {.effect = CC_EFFECT_ALLOW, .verbs = CC_VERBS_ALL, .id = "allow-path:"};
 	char buf[CC_PATH_MAX];
 
 	name.id = "allow-name:";
@@ -155,7 +154,8 @@ static void add_opens(struct cc_compiler *c)
 /* A tracked name needs a rule only where a name rule would refuse it: at the file itself, or at a directory above. */
 static void open_tracked(struct cc_compiler *c, const struct cc_pattern *denied, size_t count, const char *name)
 {
-	struct cc_rule rule = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = ALL_VERBS, .id = "tracked:"};
+	struct cc_rule rule = {
+		.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = CC_VERBS_ALL, .id = "tracked:"};
 	struct cc_view path = cc_view_of(name);
 	char pattern[CC_PATH_MAX];
 
@@ -198,7 +198,7 @@ static void add_tracked(struct cc_compiler *c)
 
 static void add_agent_names(struct cc_compiler *c)
 {
-	struct cc_rule rule = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = ALL_VERBS};
+	struct cc_rule rule = {.kind = CC_RULE_NAME, .effect = CC_EFFECT_ALLOW, .verbs = CC_VERBS_ALL};
 	char pattern[CC_PATH_MAX];
 
 	rule.id = "agent-name:";
@@ -258,7 +258,7 @@ static void add_mandatory(struct cc_compiler *c)
 static void add_rules(struct cc_compiler *c)
 {
 	struct cc_rule denied = {.effect = CC_EFFECT_DENY, .verbs = CC_VERBS_WRITE, .id = "protected:"};
-	struct cc_rule secret = {.effect = CC_EFFECT_DENY, .verbs = ALL_VERBS, .id = "deny-read:"};
+	struct cc_rule secret = {.effect = CC_EFFECT_DENY, .verbs = CC_VERBS_ALL, .id = "deny-read:"};
 	struct cc_rule git = denied;
 
 	add_opens(c);
@@ -291,12 +291,9 @@ static void add_rules(struct cc_compiler *c)
 static void add_presets(struct cc_compiler *c)
 {
 	for (size_t i = 0; c->code == CC_OK && i < c->spec->policy.presets.count; i++) {
-		const char *name = c->spec->policy.presets.items[i];
-		enum cc_preset preset = cc_preset_of(name);
+		enum cc_preset preset = 0;
 
-		if (!preset)
-			c->code = cc_fail(c->err, CC_EINVAL, 0,
-					  "unknown preset \"%.60s\": packages, tracked or tooling", name);
+		c->code = cc_preset_parse(c->spec->policy.presets.items[i], &preset, c->err);
 		c->presets |= preset;
 	}
 }
@@ -314,7 +311,6 @@ enum cc_code cc_rules_compile(const struct cc_spec *spec, const struct cc_rule_f
 	if (c.code != CC_OK)
 		return c.code;
 	rules->session_id = cc_compile_copy(&c, spec->session_id);
-	rules->mode = spec->mode;
 	add_presets(&c);
 	cc_compile_mounts(&c);
 	if (c.code == CC_OK)
@@ -361,7 +357,6 @@ enum cc_code cc_rules_terminal(const char *session_id, const char *workdir, cons
 		c.code = cc_spec_add_bind(&spec, workdir, false, err);
 	if (c.code == CC_OK)
 		c.code = cc_spec_check(&spec, err);
-	rules->mode = spec.mode;
 	rules->network_open = true;
 	if (c.code == CC_OK) {
 		rules->session_id = cc_compile_copy(&c, session_id);

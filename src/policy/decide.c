@@ -18,7 +18,7 @@
 	 CC_VERB_BIT(CC_VERB_MODE))
 #define MAKES_FILE (CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_WRITE))
 
-/* Two rules that no pattern can say. */
+/* Three rules that no pattern can say. */
 static const struct cc_rule no_fifo = {
 	.kind = CC_RULE_TREE,
 	.effect = CC_EFFECT_DENY,
@@ -31,7 +31,6 @@ static const struct cc_rule git_border = {
 	.id = "git:moved-directory",
 	.reason = "a directory moved over the border of a git directory carries parts that nobody judged",
 };
-
 static const struct cc_rule above_mount = {
 	.kind = CC_RULE_TREE,
 	.effect = CC_EFFECT_DENY,
@@ -153,8 +152,6 @@ static void meet(struct walk *w, uint32_t number, struct cc_hit hit, size_t open
 {
 	const struct cc_rule *rule = &w->rules->rules[number];
 
-	if (w->mount->mode == CC_MOUNT_PRIVATE && !rule->in_private)
-		return;
 	if (hit.match == CC_MATCH_ANCESTOR) {
 		if ((w->mask & ~PASSES_ABOVE) && pins(rule, w->mask) && !(rule->grant && opened_as_file(w)))
 			keep_first(&w->above, number);
@@ -283,11 +280,13 @@ static bool crosses_git_border(const struct cc_ask *ask)
  * moves no directory there. */
 static bool moves_inner_repository(const struct cc_ask *ask)
 {
-	size_t end = git_dir_end(ask->path);
 	struct cc_view part;
+	size_t end;
 
-	if ((ask->verb != CC_VERB_RENAME_TO && ask->verb != CC_VERB_RENAME_FROM) || ask->object != CC_OBJECT_DIR ||
-	    !end)
+	if ((ask->verb != CC_VERB_RENAME_TO && ask->verb != CC_VERB_RENAME_FROM) || ask->object != CC_OBJECT_DIR)
+		return false;
+	end = git_dir_end(ask->path);
+	if (!end)
 		return false;
 	part = cc_path_part(ask->path, end + 1);
 	return cc_view_eq_nocase(part, cc_view_of("modules")) || cc_view_eq_nocase(part, cc_view_of("worktrees"));
@@ -380,15 +379,14 @@ struct cc_decision cc_decide(const struct cc_rules *rules, const struct cc_ask *
 	}
 	if ((w.mask & ~PASSES_ABOVE) && is_above_mount(rules, ask->path))
 		return (struct cc_decision){.match = CC_MATCH_ANCESTOR, .rule = &above_mount, .mount = w.mount};
-	if ((ask->verb == CC_VERB_READ && !rules->reads_judged) ||
-	    (w.mount->mode == CC_MOUNT_PRIVATE && !rules->index->private_rules)) {
+	if ((ask->verb == CC_VERB_READ && !rules->reads_judged) || w.mount->mode == CC_MOUNT_PRIVATE) {
 		out.verdict = CC_ALLOW;
 		return out;
 	}
 	w.below = strlen(w.mount->path) + (w.mount->path[1] != '\0');
 	walk_parts(&w);
 	out = weigh(&w);
-	if (out.verdict == CC_DENY || w.mount->mode == CC_MOUNT_PRIVATE)
+	if (out.verdict == CC_DENY)
 		return out;
 	if (w.mask & CC_VERB_BIT(CC_VERB_MKNOD))
 		return (struct cc_decision){.match = CC_MATCH_EXACT, .rule = &no_fifo, .mount = w.mount};

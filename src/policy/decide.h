@@ -43,7 +43,7 @@ struct cc_decision {
 struct cc_decision cc_decide(const struct cc_rules *rules, const struct cc_ask *ask);
 
 /* Rule id for events: the rule's id, or "mount:read-only", "mount:outside", "mount:allowed". Beside the compiled rules
- * there are two that no pattern can say: "bind:no-fifo" and "git:moved-directory". */
+ * there are three that no pattern can say: "bind:no-fifo", "git:moved-directory" and "mount:above". */
 const char *cc_decision_id(const struct cc_decision *decision);
 /* The smallest flag that would have allowed it, e.g. `--allow-name '**'/.env'`; empty when nothing opens it. */
 void cc_decision_grant(const struct cc_decision *decision, const struct cc_ask *ask, struct cc_buf *out);

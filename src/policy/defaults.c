@@ -135,7 +135,7 @@ const char *const cc_default_packages[] = {
 	NULL,
 };
 
-enum cc_preset cc_preset_of(const char *name)
+enum cc_code cc_preset_parse(const char *name, enum cc_preset *out_preset, struct cc_err *err)
 {
 	static const struct {
 		const char *name;
@@ -143,8 +143,11 @@ enum cc_preset cc_preset_of(const char *name)
 	} presets[] = {
 		{"packages", CC_PRESET_PACKAGES}, {"tracked", CC_PRESET_TRACKED}, {"tooling", CC_PRESET_TOOLING}};
 
-	for (size_t i = 0; i < CC_COUNT(presets); i++)
-		if (strcmp(presets[i].name, name) == 0)
-			return presets[i].preset;
-	return (enum cc_preset)0;
+	for (size_t i = 0; i < CC_COUNT(presets); i++) {
+		if (strcmp(presets[i].name, name) == 0) {
+			*out_preset = presets[i].preset;
+			return CC_OK;
+		}
+	}
+	return cc_fail(err, CC_EINVAL, 0, "unknown preset \"%.60s\": packages, tracked or tooling", name);
 }

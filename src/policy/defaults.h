@@ -36,7 +36,6 @@ extern const char *const cc_default_deny_hosts[];
 extern const char *const cc_default_packages[]; /* the preset `packages` */
 
 enum cc_preset { CC_PRESET_PACKAGES = 1, CC_PRESET_TRACKED = 2, CC_PRESET_TOOLING = 4 };
-/* 0 when the name is no preset. */
-enum cc_preset cc_preset_of(const char *name);
+CC_MUST enum cc_code cc_preset_parse(const char *name, enum cc_preset *out_preset, struct cc_err *err);
 
 #endif

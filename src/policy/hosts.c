@@ -1,4 +1,3 @@
-#define _POSIX_C_SOURCE 200809L /* strdup */
 #include "policy/hosts.h"
 
 #include <stdio.h>
@@ -274,7 +273,7 @@ static enum cc_code insert(struct cc_hosts *hosts, const struct pattern *pattern
 
 	while (hosts->slots[at].key)
 		at = (at + 1) & hosts->mask;
-	hosts->slots[at] = (struct slot){strdup(pattern->key), written, hash, pattern->port};
+	hosts->slots[at] = (struct slot){cc_str_copy(pattern->key), written, hash, pattern->port};
 	if (!hosts->slots[at].key)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	hosts->has_suffix |= pattern->star && pattern->key[0] == '*';

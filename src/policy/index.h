@@ -44,7 +44,6 @@ struct cc_rules_index {
 	struct cc_list path_opens; /* PATH rules that allow (rule numbers, not matchers) */
 	struct cc_path_table exact;
 	struct cc_path_table above;
-	bool private_rules; /* some rule holds in private mounts */
 };
 
 /* Hashing goes byte by byte, folded, so that a walk along a path has the hash of every prefix for nothing. */
@@ -60,7 +59,5 @@ const struct cc_path_entry *cc_path_table_next(const struct cc_path_table *table
 
 void cc_rules_index_free(struct cc_rules_index *index);
 CC_OWNED(cc_rules_index)
-CC_MUST enum cc_code cc_rules_index_build(const struct cc_rules *rules, struct cc_rules_index **out_index,
-					  struct cc_err *err);
 
 #endif

@@ -177,6 +177,7 @@ static enum cc_code split(struct cc_pattern *p, const char *rest, struct cc_err 
 enum cc_code cc_pattern_parse(const char *text, bool floats, struct cc_pattern *out_pattern, struct cc_err *err)
 {
 	struct cc_pattern p = {0};
+	size_t parts = 1;
 	const char *rest;
 	enum cc_code code;
 
@@ -184,8 +185,10 @@ enum cc_code cc_pattern_parse(const char *text, bool floats, struct cc_pattern *
 		return cc_fail(err, CC_EINVAL, 0, "a glob is empty");
 	if (strlen(text) >= CC_PATH_MAX)
 		return cc_fail(err, CC_EINVAL, 0, "glob \"%.60s...\" is too long", text);
+	for (const char *c = text; *c; c++)
+		parts += *c == '/' && parts < CC_PATTERN_PARTS;
 	p.text = cc_str_copy(text);
-	p.parts = calloc(CC_PATTERN_PARTS, sizeof(*p.parts));
+	p.parts = calloc(parts, sizeof(*p.parts));
 	if (!p.text || !p.parts) {
 		cc_pattern_done(&p);
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");

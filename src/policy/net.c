@@ -1,6 +1,5 @@
 /* net.c - two questions, in this order: may this name be reached (before anything is resolved), and may this address,
  * which the resolver gave for it, be dialled. */
-#define _POSIX_C_SOURCE 200809L /* strdup */
 #include "policy/net.h"
 
 #include <stdint.h>
@@ -160,7 +159,7 @@ static enum cc_code seal_localhost(struct cc_net_index *index, struct cc_err *er
 
 	if (code == CC_OK)
 		code = cc_strv_push(&index->localhost.addresses, "::1", err);
-	index->localhost.name = strdup("localhost");
+	index->localhost.name = cc_str_copy("localhost");
 	if (code == CC_OK && !index->localhost.name)
 		code = cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	return code;
@@ -200,11 +199,7 @@ void cc_net_rules_free(struct cc_net_rules *net)
 	cc_strv_done(&net->deny);
 	cc_strv_done(&net->private_names);
 	cc_strv_done(&net->private_cidrs);
-	for (size_t i = 0; i < net->host_count; i++) {
-		free(net->hosts[i].name);
-		cc_strv_done(&net->hosts[i].addresses);
-	}
-	free(net->hosts);
+	cc_static_hosts_free(net->hosts, net->host_count);
 	index_free(net->index);
 	free(net);
 }
@@ -235,14 +230,15 @@ static size_t host_len(const struct cc_host *host)
 	return host->kind == CC_HOST_V4 ? 4 : host->kind == CC_HOST_V6 ? 16 : 0;
 }
 
-/* The deny entry that names the v4 address inside a v6 one. */
-static const char *denied_inside(const struct cc_hosts *deny, const struct cc_host *host, uint16_t port)
+/* The deny entry that names the host, or the v4 address inside a v6 one. */
+static const char *match_deny(const struct cc_hosts *deny, const struct cc_host *host, uint16_t port)
 {
-	const uint8_t *inner = cc_addr_embedded(host->addr, host_len(host));
+	const char *entry = cc_hosts_match(deny, host, port);
+	const uint8_t *inner = entry ? NULL : cc_addr_embedded(host->addr, host_len(host));
 	struct cc_host embedded;
 
 	if (!inner)
-		return NULL;
+		return entry;
 	cc_host_from_addr(inner, 4, &embedded);
 	return cc_hosts_match(deny, &embedded, port);
 }
@@ -272,9 +268,7 @@ struct cc_net_decision cc_net_decide(const struct cc_net_rules *net, const struc
 		return refuse(CC_NET_OFF, NULL);
 	if (host->kind == CC_HOST_BAD || port == 0)
 		return refuse(CC_NET_MALFORMED, NULL);
-	entry = cc_hosts_match(index->deny, host, port);
-	if (!entry)
-		entry = denied_inside(index->deny, host, port);
+	entry = match_deny(index->deny, host, port);
 	if (entry)
 		return refuse(CC_NET_DENIED, entry);
 	entry = cc_hosts_match(index->allow, host, port);
@@ -335,9 +329,7 @@ struct cc_net_decision cc_net_decide_addr(const struct cc_net_rules *net, const 
 	cc_host_from_addr(addr, len, &literal);
 	if (literal.kind == CC_HOST_BAD)
 		return refuse(CC_NET_MALFORMED, NULL);
-	entry = cc_hosts_match(index->deny, &literal, port);
-	if (!entry)
-		entry = denied_inside(index->deny, &literal, port);
+	entry = match_deny(index->deny, &literal, port);
 	if (entry)
 		return refuse(CC_NET_DENIED, entry);
 	if (host->kind != CC_HOST_NAME) /* a literal: cc_net_decide was the whole decision, for that very address */

@@ -94,7 +94,7 @@ static void table_add_above(struct cc_path_table *table, const char *text, uint3
 		if (text[len - 1] != '/')
 			continue;
 		hash = slot = hash_of(text, len - 1);
-		if (len > 1 && !cc_path_table_next(table, hash, (struct cc_view){text, len - 1}, &slot))
+		if (!cc_path_table_next(table, hash, (struct cc_view){text, len - 1}, &slot))
 			table_add(table, text, len - 1, rule);
 	}
 }
@@ -183,7 +183,6 @@ static enum cc_code build(const struct cc_rules *rules, struct cc_rules_index *i
 		const struct cc_rule *rule = &rules->rules[i];
 		struct cc_matcher *m = &index->matchers[index->matcher_count];
 
-		index->private_rules |= rule->in_private;
 		if (rule->kind == CC_RULE_PATH) {
 			if (rule->pattern[0] != '/' || rule->pattern[1] == '\0')
 				return cc_fail(err, CC_EINVAL, 0, "rule %s: \"%.200s\" is not an absolute path",
@@ -205,7 +204,7 @@ static enum cc_code build(const struct cc_rules *rules, struct cc_rules_index *i
 	return code == CC_OK ? build_paths(rules, index, err) : code;
 }
 
-enum cc_code cc_rules_index_build(const struct cc_rules *rules, struct cc_rules_index **out_index, struct cc_err *err)
+static enum cc_code build_index(const struct cc_rules *rules, struct cc_rules_index **out_index, struct cc_err *err)
 {
 	CC_AUTO(cc_rules_index) index = calloc(1, sizeof(*index));
 	enum cc_code code;
@@ -265,7 +264,7 @@ enum cc_code cc_rules_seal(struct cc_rules *rules, struct cc_err *err)
 		if (strcmp(rules->mounts[i - 1].path, rules->mounts[i].path) == 0)
 			return cc_fail(err, CC_EINVAL, 0, "\"%.200s\" is mounted twice", rules->mounts[i].path);
 	code = cc_net_seal(rules->net, err);
-	return code == CC_OK ? cc_rules_index_build(rules, &rules->index, err) : code;
+	return code == CC_OK ? build_index(rules, &rules->index, err) : code;
 }
 
 void cc_rules_free(struct cc_rules *rules)

@@ -34,7 +34,8 @@ enum cc_verb {
 	CC_VERB_COUNT,
 };
 #define CC_VERB_BIT(verb) (1u << (unsigned)(verb))
-#define CC_VERBS_WRITE    (((1u << CC_VERB_COUNT) - 1u) & ~(CC_VERB_BIT(CC_VERB_READ) | CC_VERB_BIT(CC_VERB_CONNECT)))
+#define CC_VERBS_ALL      ((1u << CC_VERB_COUNT) - 1u)
+#define CC_VERBS_WRITE    (CC_VERBS_ALL & ~(CC_VERB_BIT(CC_VERB_READ) | CC_VERB_BIT(CC_VERB_CONNECT)))
 const char *cc_verb_name(enum cc_verb verb);   /* "create", "rename-to", ... as explain takes and prints them */
 const char *cc_verb_action(enum cc_verb verb); /* the contract's vocabulary (3.5): "file-write-create", ... */
 
@@ -62,7 +63,6 @@ struct cc_rule {
 	enum cc_judge judge;
 	uint32_t verbs;  /* CC_VERB_BIT set it applies to */
 	bool whole_path; /* TREE: match over the whole path, not only below the mount's root (git's own rules) */
-	bool in_private; /* also in private mounts (never for 6.2) */
 	bool leaf;       /* TREE: the path itself only, not what lies below it */
 	uint32_t fixed;  /* TREE: how many leading parts of the pattern an --allow-path must cover; 0 = all of them */
 	char *pattern;   /* as matched; ASCII letters fold */
@@ -87,7 +87,6 @@ struct cc_rules_index; /* the compiled matchers */
 
 struct cc_rules {
 	char *session_id;
-	enum cc_mode mode;
 	struct cc_mount *mounts; /* longest path first */
 	size_t mount_count;
 	struct cc_rule *rules; /* evaluation order: the first that decides wins inside its class */
@@ -109,7 +108,7 @@ struct cc_rule_facts {
 	struct cc_strv git_paths;
 	/* Repository-relative names tracked in any ref at launch; used only with the preset `tracked`. */
 	struct cc_strv tracked;
-	/* Extra names allowed in state mounts and in private HOME by the known agent's row. */
+	/* Extra names allowed in state mounts by the known agent's row. */
 	struct cc_strv agent_names;
 	/* Hosts of the known agent (`ccbox run` only). */
 	struct cc_strv agent_hosts;

@@ -149,8 +149,7 @@ bool cc_compile_reads_matter(const struct cc_compiler *c)
 static void push_all(struct cc_compiler *c, struct cc_strv *to, const char *const *from)
 {
 	for (size_t i = 0; c->code == CC_OK && from[i]; i++)
-		if (!cc_strv_has(to, from[i]))
-			c->code = cc_strv_push(to, from[i], c->err);
+		c->code = cc_strv_add(to, from[i], c->err);
 }
 
 void cc_compile_push(struct cc_compiler *c, struct cc_strv *to, const struct cc_strv *from)

@@ -48,11 +48,6 @@ enum cc_code cc_mode_parse(const char *name, enum cc_mode *out_mode, struct cc_e
 		       name ? name : "");
 }
 
-const char *cc_mode_name(enum cc_mode mode)
-{
-	return (size_t)mode < CC_COUNT(mode_names) ? mode_names[mode] : "unset";
-}
-
 bool cc_mode_writes(enum cc_mode mode)
 {
 	return mode == CC_MODE_CHAT;
@@ -74,6 +69,15 @@ bool cc_mode_writes(enum cc_mode mode)
 	X(private_cidrs)                                                                                               \
 	X(env)
 
+void cc_static_hosts_free(struct cc_static_host *hosts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(hosts[i].name);
+		cc_strv_done(&hosts[i].addresses);
+	}
+	free(hosts);
+}
+
 void cc_policy_init(struct cc_policy *policy)
 {
 	*policy = (struct cc_policy){.network = -1};
@@ -84,12 +88,25 @@ void cc_policy_done(struct cc_policy *policy)
 #define DONE(list) cc_strv_done(&policy->list);
 	POLICY_LISTS(DONE)
 #undef DONE
-	for (size_t i = 0; i < policy->host_count; i++) {
-		free(policy->hosts[i].name);
-		cc_strv_done(&policy->hosts[i].addresses);
-	}
-	free(policy->hosts);
+	cc_static_hosts_free(policy->hosts, policy->host_count);
 	cc_policy_init(policy);
+}
+
+enum cc_code cc_policy_add_host(struct cc_policy *policy, const char *name, struct cc_static_host **out_host,
+				struct cc_err *err)
+{
+	struct cc_static_host *grown = realloc(policy->hosts, (policy->host_count + 1) * sizeof(*grown));
+	struct cc_static_host host = {.name = cc_str_copy(name)};
+
+	if (grown)
+		policy->hosts = grown;
+	if (!grown || !host.name) {
+		free(host.name);
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	}
+	*out_host = &grown[policy->host_count++];
+	**out_host = host;
+	return CC_OK;
 }
 
 static enum cc_code join(struct cc_strv *into, const struct cc_strv *from, struct cc_err *err)
@@ -97,26 +114,20 @@ static enum cc_code join(struct cc_strv *into, const struct cc_strv *from, struc
 	enum cc_code code = CC_OK;
 
 	for (size_t i = 0; code == CC_OK && i < from->count; i++)
-		if (!cc_strv_has(into, from->items[i]))
-			code = cc_strv_push(into, from->items[i], err);
+		code = cc_strv_add(into, from->items[i], err);
 	return code;
 }
 
 static enum cc_code join_host(struct cc_policy *into, const struct cc_static_host *host, struct cc_err *err)
 {
-	struct cc_static_host *grown;
+	struct cc_static_host *added;
+	enum cc_code code;
 
 	for (size_t i = 0; i < into->host_count; i++)
 		if (cc_view_eq_nocase(cc_view_of(into->hosts[i].name), cc_view_of(host->name)))
 			return join(&into->hosts[i].addresses, &host->addresses, err);
-	grown = realloc(into->hosts, (into->host_count + 1) * sizeof(*grown));
-	if (!grown)
-		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
-	into->hosts = grown;
-	grown[into->host_count] = (struct cc_static_host){.name = cc_str_copy(host->name)};
-	if (!grown[into->host_count].name)
-		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
-	return cc_strv_copy(&grown[into->host_count++].addresses, &host->addresses, err);
+	code = cc_policy_add_host(into, host->name, &added, err);
+	return code == CC_OK ? cc_strv_copy(&added->addresses, &host->addresses, err) : code;
 }
 
 enum cc_code cc_policy_merge(struct cc_policy *into, const struct cc_policy *from, struct cc_err *err)

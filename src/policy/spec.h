@@ -21,7 +21,6 @@ const char *cc_backend_name(enum cc_backend_kind kind); /* "microvm" "native" "n
 
 enum cc_mode { CC_MODE_UNSET = 0, CC_MODE_CHAT, CC_MODE_REVIEW, CC_MODE_PLAN, CC_MODE_ORCHESTRATE };
 CC_MUST enum cc_code cc_mode_parse(const char *name, enum cc_mode *out_mode, struct cc_err *err);
-const char *cc_mode_name(enum cc_mode mode);
 bool cc_mode_writes(enum cc_mode mode); /* chat only */
 
 struct cc_bind {
@@ -35,6 +34,7 @@ struct cc_static_host {
 	char *name;
 	struct cc_strv addresses;
 };
+void cc_static_hosts_free(struct cc_static_host *hosts, size_t count);
 
 /* What policy files and flags say. Lists only grow while sources are merged (cc_policy_merge). */
 struct cc_policy {
@@ -61,6 +61,9 @@ struct cc_policy {
 
 void cc_policy_init(struct cc_policy *policy); /* empty; network: nobody said */
 void cc_policy_done(struct cc_policy *policy);
+/* Adds a static host that has no address yet; *out_host is good until the next one is added. */
+CC_MUST enum cc_code cc_policy_add_host(struct cc_policy *policy, const char *name, struct cc_static_host **out_host,
+					struct cc_err *err);
 /* Adds what from says to into: lists are joined, the network is off if either says so. */
 CC_MUST enum cc_code cc_policy_merge(struct cc_policy *into, const struct cc_policy *from, struct cc_err *err);
 

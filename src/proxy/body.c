@@ -27,18 +27,9 @@ void cc_http_body_init(struct cc_http_body *body, const struct cc_http_head *hea
 		body->left = head->length;
 }
 
-static int hex_digit(char byte)
-{
-	unsigned char low = cc_ascii_lower((unsigned char)byte);
-
-	if (low >= '0' && low <= '9')
-		return low - '0';
-	return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
 static enum cc_http_step size_digits(struct cc_http_body *body, char byte, struct cc_buf *out)
 {
-	int digit = hex_digit(byte);
+	int digit = cc_hex_value(byte);
 
 	(void)out;
 	if (digit >= 0) {

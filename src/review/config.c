@@ -237,11 +237,6 @@ static bool is_url(const char *value)
 	return host[0] != '-' && !(at && at[1] == '-');
 }
 
-static bool is_remote(const char *value)
-{
-	return is_url(value);
-}
-
 static bool is_refspec(const char *value)
 {
 	return is_line(value) && value[0] != '-';
@@ -274,7 +269,7 @@ static const struct {
 	{"remote", SOME, "pushurl", is_url},
 	{"remote", SOME, "fetch", is_refspec},
 	{"remote", SOME, "tagopt", is_tag_option}, /* git clone --no-tags, --depth */
-	{"branch", SOME, "remote", is_remote},
+	{"branch", SOME, "remote", is_url},
 	{"branch", SOME, "merge", is_refspec},
 	{"branch", SOME, "rebase", is_word},
 	{"submodule", SOME, "url", is_url}, /* never update: it may be a command */

@@ -8,44 +8,47 @@
 static bool add_parts(char *out, size_t *len, size_t cap, struct cc_view text)
 {
 	for (size_t at = 0; at < text.len;) {
-		size_t end = at;
+		struct cc_view part = cc_path_part(text, at);
 
-		while (end < text.len && text.ptr[end] != '/')
-			end++;
-		if (end - at == 2 && memcmp(text.ptr + at, "..", 2) == 0) {
+		if (cc_view_is(part, "..")) {
 			while (*len > 0 && out[--*len] != '/')
 				;
-		} else if (end > at && !(end - at == 1 && text.ptr[at] == '.')) {
-			if (*len + 1 + (end - at) >= cap)
+		} else if (part.len && !cc_view_is(part, ".")) {
+			if (*len + 1 + part.len >= cap)
 				return false;
 			out[(*len)++] = '/';
-			memcpy(out + *len, text.ptr + at, end - at);
-			*len += end - at;
+			memcpy(out + *len, part.ptr, part.len);
+			*len += part.len;
 		}
-		at = end + 1;
+		at += part.len + 1;
 	}
 	return true;
 }
 
 static bool part_is(struct cc_view path, size_t at, size_t *out_end, const char *name)
 {
-	size_t end = at;
+	struct cc_view part = cc_path_part(path, at);
 
-	while (end < path.len && path.ptr[end] != '/')
-		end++;
-	*out_end = end;
-	return cc_view_is((struct cc_view){path.ptr + at, end - at}, name);
+	*out_end = at + part.len;
+	return cc_view_is(part, name);
+}
+
+/* The first part named .git. */
+static bool find_git(struct cc_view path, size_t *out_at, size_t *out_end)
+{
+	for (*out_at = 1; *out_at < path.len; *out_at = *out_end + 1)
+		if (part_is(path, *out_at, out_end, ".git"))
+			return true;
+	return false;
 }
 
 /* X/.git, X/.git/modules/..., X/.git/worktrees/NAME: the places where the gate judges a configuration. */
 static bool is_judged_git_dir(struct cc_view path)
 {
-	size_t at = 1;
-	size_t end = 0;
+	size_t at;
+	size_t end;
 
-	while (at < path.len && !part_is(path, at, &end, ".git"))
-		at = end + 1;
-	if (at >= path.len)
+	if (!find_git(path, &at, &end))
 		return false;
 	if (end == path.len)
 		return true;
@@ -55,7 +58,7 @@ static bool is_judged_git_dir(struct cc_view path)
 	if (!part_is(path, at, &end, "worktrees") || end == path.len)
 		return false;
 	at = end + 1;
-	(void)part_is(path, at, &end, "");
+	end = at + cc_path_part(path, at).len;
 	return end == path.len || cc_view_is((struct cc_view){path.ptr + end, path.len - end}, "/.git");
 }
 
@@ -63,13 +66,11 @@ bool cc_gitworktree_ok(struct cc_view path, const char *value)
 {
 	char target[CC_PATH_MAX];
 	size_t len = 0;
-	size_t at = 1;
-	size_t end = 0;
+	size_t at;
+	size_t end;
 	size_t top;
 
-	while (at < path.len && !part_is(path, at, &end, ".git"))
-		at = end + 1;
-	if (at >= path.len || value[0] == '/' || !part_is(path, end + 1, &top, "modules"))
+	if (!find_git(path, &at, &end) || value[0] == '/' || !part_is(path, end + 1, &top, "modules"))
 		return false;
 	top = at - 1; /* without its slash */
 	for (end = path.len; end > 0 && path.ptr[end - 1] != '/'; end--)
@@ -78,13 +79,12 @@ bool cc_gitworktree_ok(struct cc_view path, const char *value)
 	    !add_parts(target, &len, sizeof(target), cc_view_of(value)) || len <= top + 1 ||
 	    !cc_path_within((struct cc_view){target, len}, (struct cc_view){path.ptr, top}))
 		return false;
-	for (at = top + 1; at < len; at = end + 1) {
-		struct cc_view part = {target + at, 0};
+	for (at = top + 1; at < len;) {
+		struct cc_view part = cc_path_part((struct cc_view){target, len}, at);
 
-		for (end = at; end < len && target[end] != '/'; end++)
-			part.len++;
 		if (cc_view_eq_nocase(part, cc_view_of(".git")))
 			return false;
+		at += part.len + 1;
 	}
 	return true;
 }

@@ -107,14 +107,11 @@ static bool hex4(struct reader *r, unsigned *out)
 	if (r->end - r->at < 4)
 		return false;
 	for (int i = 0; i < 4; i++) {
-		unsigned char c = cc_ascii_lower((unsigned char)r->at[i]);
+		int digit = cc_hex_value(r->at[i]);
 
-		if (c >= '0' && c <= '9')
-			value = value << 4 | (unsigned)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value << 4 | (unsigned)(c - 'a' + 10);
-		else
+		if (digit < 0)
 			return false;
+		value = value << 4 | (unsigned)digit;
 	}
 	r->at += 4;
 	*out = value;

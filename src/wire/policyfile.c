@@ -14,7 +14,7 @@ enum { POLICY_FILE_MAX = 1 << 20 };
 enum shape { LIST, SWITCH, HOSTS };
 
 typedef enum cc_code entry_check(const char *text, struct cc_err *err);
-static entry_check check_dir, check_deny, check_name, check_path, check_preset, check_domain, check_cidr, check_env;
+static entry_check check_deny, check_name, check_path, check_preset, check_domain, check_cidr, check_env;
 
 struct key {
 	const char *section, *name; /* section NULL: at the top */
@@ -31,10 +31,10 @@ struct key {
 	}
 
 static const struct key keys[] = {
-	LIST_KEY("filesystem", "allowWrite", false, allow_write, check_dir, "Directories bound writable."),
+	LIST_KEY("filesystem", "allowWrite", false, allow_write, check_path, "Directories bound writable."),
 	LIST_KEY("filesystem", "denyWrite", true, deny_write, check_deny, "Paths or globs that are never written."),
 	LIST_KEY("filesystem", "denyRead", true, deny_read, check_deny, "Paths or globs that are never read."),
-	LIST_KEY("filesystem", "allowRead", false, allow_read, check_dir, "Directories bound read-only."),
+	LIST_KEY("filesystem", "allowRead", false, allow_read, check_path, "Directories bound read-only."),
 	LIST_KEY("filesystem", "allowNames", false, allow_names, check_name,
 		 "Globs that open the name rules; asked before them."),
 	LIST_KEY("filesystem", "allowPaths", false, allow_paths, check_path,
@@ -54,7 +54,7 @@ static const struct key keys[] = {
 
 static const char *const sections[] = {"filesystem", "network"};
 
-static enum cc_code check_anchored(const char *text, struct cc_err *err)
+static enum cc_code check_path(const char *text, struct cc_err *err)
 {
 	const char *path = text;
 
@@ -65,16 +65,6 @@ static enum cc_code check_anchored(const char *text, struct cc_err *err)
 	if (cc_path_is_glob(text))
 		return cc_fail(err, CC_EINVAL, 0, "no wildcard is possible here: \"%.200s\"", text);
 	return cc_path_check("a path", path, err);
-}
-
-static enum cc_code check_dir(const char *text, struct cc_err *err)
-{
-	return check_anchored(text, err);
-}
-
-static enum cc_code check_path(const char *text, struct cc_err *err)
-{
-	return check_anchored(text, err);
 }
 
 static enum cc_code check_glob(const char *text, struct cc_err *err)
@@ -92,7 +82,7 @@ static enum cc_code check_deny(const char *text, struct cc_err *err)
 	if (text[0] == '~' || (text[0] == '/' && !cc_path_is_glob(text))) {
 		if (text[0] == '~' && text[1] == '/' && cc_path_is_glob(text))
 			return check_glob(text + 1, err);
-		return check_anchored(text, err);
+		return check_path(text, err);
 	}
 	return check_glob(text, err);
 }
@@ -107,9 +97,9 @@ static enum cc_code check_name(const char *text, struct cc_err *err)
 
 static enum cc_code check_preset(const char *text, struct cc_err *err)
 {
-	if (cc_preset_of(text))
-		return CC_OK;
-	return cc_fail(err, CC_EINVAL, 0, "unknown preset \"%.60s\": packages, tracked or tooling", text);
+	enum cc_preset preset;
+
+	return cc_preset_parse(text, &preset, err);
 }
 
 /* The network's own compiler says what an entry may look like. */
@@ -197,9 +187,7 @@ static enum cc_code read_entry(const struct file *f, const struct cc_json *node,
 		return refuse_value(f, node, "a string is expected here");
 	if (check && check(node->text.ptr, &why) != CC_OK)
 		return refuse_value(f, node, why.what);
-	if (cc_strv_has(list, node->text.ptr))
-		return CC_OK;
-	return cc_strv_push(list, node->text.ptr, f->err);
+	return cc_strv_add(list, node->text.ptr, f->err);
 }
 
 static enum cc_code read_list(const struct file *f, const struct cc_json *node, entry_check *check,
@@ -216,20 +204,14 @@ static enum cc_code read_list(const struct file *f, const struct cc_json *node, 
 
 static enum cc_code read_host(const struct file *f, const struct cc_json *node)
 {
-	struct cc_policy *policy = f->policy;
-	struct cc_static_host *grown = realloc(policy->hosts, (policy->host_count + 1) * sizeof(*grown));
-	struct cc_static_host *host;
 	CC_AUTO(cc_net_rules) net = calloc(1, sizeof(*net));
+	struct cc_static_host *host;
 	struct cc_err why = {0};
-	enum cc_code code;
+	enum cc_code code = cc_policy_add_host(f->policy, node->key.ptr, &host, f->err);
 
-	if (grown)
-		policy->hosts = grown;
-	if (!grown || !net)
-		return cc_fail(f->err, CC_ELIMIT, 0, "out of memory");
-	host = &grown[policy->host_count++];
-	*host = (struct cc_static_host){.name = cc_str_copy(node->key.ptr)};
-	if (!host->name)
+	if (code != CC_OK)
+		return code;
+	if (!net)
 		return cc_fail(f->err, CC_ELIMIT, 0, "out of memory");
 	code = node->kind == CC_JSON_STRING ? read_entry(f, node, NULL, &host->addresses)
 					    : read_list(f, node, NULL, &host->addresses);
@@ -332,7 +314,7 @@ enum cc_code cc_policyfile_parse(const char *name, struct cc_view text, enum cc_
 /* What a regular expression can say of an entry; the checks themselves say the rest. Never stricter than they are. */
 static const char *pattern_of(entry_check *check)
 {
-	if (check == check_dir || check == check_path)
+	if (check == check_path)
 		return "^(/|~/)[^*?]*$";
 	if (check == check_deny || check == check_name)
 		return "^(?!.*//).+$";

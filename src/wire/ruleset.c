@@ -70,7 +70,6 @@ static void put_rule(struct cc_jsonw *w, const struct cc_rule *rule)
 	cc_jsonw_kstr(w, "judge", judges[rule->judge]);
 	cc_jsonw_kint(w, "verbs", rule->verbs);
 	cc_jsonw_kbool(w, "whole", rule->whole_path);
-	cc_jsonw_kbool(w, "private", rule->in_private);
 	cc_jsonw_kbool(w, "leaf", rule->leaf);
 	cc_jsonw_kint(w, "fixed", rule->fixed);
 	put_ktext(w, "pattern", rule->pattern);
@@ -105,7 +104,6 @@ void cc_ruleset_write(struct cc_jsonw *w, const struct cc_rules *rules)
 	cc_jsonw_object(w);
 	cc_jsonw_kint(w, "v", RULESET_VERSION);
 	put_ktext(w, "session", rules->session_id);
-	cc_jsonw_kstr(w, "mode", cc_mode_name(rules->mode));
 	cc_jsonw_kbool(w, "reads", rules->reads_judged);
 	cc_jsonw_kbool(w, "open", rules->network_open);
 	cc_jsonw_key(w, "mounts");
@@ -283,13 +281,12 @@ static void take_rule(struct taker *t, const struct cc_json *node, struct cc_rul
 {
 	const struct cc_json *grant;
 
-	expect(t, node, CC_JSON_OBJECT, 12);
+	expect(t, node, CC_JSON_OBJECT, 11);
 	rule->kind = (enum cc_rule_kind)take_word(t, node, "kind", kinds, CC_COUNT(kinds));
 	rule->effect = (enum cc_effect)take_word(t, node, "effect", effects, CC_COUNT(effects));
 	rule->judge = (enum cc_judge)take_word(t, node, "judge", judges, CC_COUNT(judges));
-	rule->verbs = take_uint(t, node, "verbs", (1u << CC_VERB_COUNT) - 1u);
+	rule->verbs = take_uint(t, node, "verbs", CC_VERBS_ALL);
 	rule->whole_path = take_bool(t, node, "whole");
-	rule->in_private = take_bool(t, node, "private");
 	rule->leaf = take_bool(t, node, "leaf");
 	rule->fixed = take_uint(t, node, "fixed", 64);
 	rule->pattern = take_text(t, node, "pattern");
@@ -320,15 +317,10 @@ static void take_net(struct taker *t, const struct cc_json *node, struct cc_net_
 
 static void take_all(struct taker *t, const struct cc_json *node, struct cc_rules *rules)
 {
-	CC_AUTO_FREE char *mode = NULL;
-
-	expect(t, node, CC_JSON_OBJECT, 9);
+	expect(t, node, CC_JSON_OBJECT, 8);
 	if (take_uint(t, node, "v", 1000) != RULESET_VERSION)
 		refuse(t, "another version");
 	rules->session_id = take_text(t, node, "session");
-	mode = take_text(t, node, "mode");
-	if (t->code == CC_OK && cc_mode_parse(mode, &rules->mode, NULL) != CC_OK)
-		refuse(t, "mode");
 	rules->reads_judged = take_bool(t, node, "reads");
 	rules->network_open = take_bool(t, node, "open");
 	for (const struct cc_json *m = take_array(t, node, "mounts", sizeof(*rules->mounts), &rules->mounts);

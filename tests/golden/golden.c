@@ -34,8 +34,6 @@ static char *env_items[] = {(char *)"PATH=/home/ann/.local/bin:/usr/bin",
 static struct cc_facts host_facts(void)
 {
 	return (struct cc_facts){.home = (char *)"/home/ann",
-				 .user = (char *)"ann",
-				 .uid = 1000,
 				 .memory = 8ULL << 30,
 				 .init_path = (char *)"/opt/ccbox/cc-init",
 				 .connect_path = (char *)"/opt/ccbox/cc-connect",

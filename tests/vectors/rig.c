@@ -77,7 +77,7 @@ static void write_policy(const struct rig_policy *policy, struct cc_buf *out)
 {
 	struct cc_net_rules *net = calloc(1, sizeof(*net));
 	char session[] = "vectors";
-	struct cc_rules rules = {.session_id = session, .mode = CC_MODE_CHAT, .net = net};
+	struct cc_rules rules = {.session_id = session, .net = net};
 	struct cc_jsonw w;
 
 	net->enabled = !policy->off;

@@ -66,22 +66,22 @@ static enum cc_code look(struct cc_fact_path **paths, size_t *count, const char 
 	return CC_OK;
 }
 
-static enum cc_code collect_user(char *const *env, struct cc_facts *facts, struct cc_err *err)
+static enum cc_code collect_home(char *const *env, struct cc_facts *facts, struct cc_err *err)
 {
-	const struct passwd *entry = getpwuid(getuid());
 	const char *home = cc_env_get(env, "HOME");
 	char resolved[PATH_MAX];
 
-	if (!home || home[0] != '/')
+	if (!home || home[0] != '/') {
+		const struct passwd *entry = getpwuid(getuid());
+
 		home = entry ? entry->pw_dir : NULL;
+	}
 	if (!home || home[0] != '/')
 		return cc_fail(err, CC_EINVAL, 0, "HOME is not set and user %u is not in the user database", getuid());
 	if (strcmp(home, "/") == 0)
 		home = "/home/user"; /* a private HOME at / would hide the system */
 	facts->home = cc_str_copy(realpath(home, resolved) ? resolved : home);
-	facts->user = cc_str_copy(entry ? entry->pw_name : "user");
-	facts->uid = getuid();
-	return facts->home && facts->user ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	return facts->home ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
 }
 
 enum cc_code cc_facts_helper(const char *name, char *out, size_t cap, struct cc_err *err)
@@ -122,7 +122,7 @@ enum cc_code cc_facts_collect(char *const *env, const char *init, struct cc_fact
 	struct cc_facts facts = {0};
 	struct sysinfo info;
 	char path[PATH_MAX];
-	enum cc_code code = collect_user(env, &facts, err);
+	enum cc_code code = collect_home(env, &facts, err);
 
 	for (size_t i = 0; code == CC_OK && cc_visible_system[i]; i++)
 		code = look(&facts.system, &facts.system_count, cc_visible_system[i], err);

@@ -32,10 +32,42 @@ static void a_sequence_is_utf8_exactly_when_the_standard_says_so(void **state)
 		}
 }
 
+static void a_hexadecimal_digit_has_a_value_and_nothing_else_has(void **state)
+{
+	static const char small[] = "0123456789abcdef";
+	static const char large[] = "0123456789ABCDEF";
+
+	(void)state;
+	for (int byte = 0; byte < 256; byte++) {
+		const char *low = byte ? strchr(small, byte) : NULL;
+		const char *high = byte ? strchr(large, byte) : NULL;
+		int want = low ? (int)(low - small) : high ? (int)(high - large) : -1;
+
+		assert_int_equal(cc_hex_value((char)byte), want);
+	}
+}
+
+static void what_a_list_has_is_not_added_again(void **state)
+{
+	static const char *const words[] = {"a", "A", "a", "", "b", ""};
+	struct cc_strv list = {0};
+	struct cc_err err;
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(words); i++)
+		T_OK(cc_strv_add(&list, words[i], &err), err);
+	assert_int_equal(list.count, 4);
+	assert_string_equal(list.items[2], "");
+	assert_string_equal(list.items[3], "b");
+	cc_strv_done(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sequence_is_utf8_exactly_when_the_standard_says_so),
+		cmocka_unit_test(a_hexadecimal_digit_has_a_value_and_nothing_else_has),
+		cmocka_unit_test(what_a_list_has_is_not_added_again),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);

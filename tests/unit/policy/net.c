@@ -25,7 +25,7 @@ static struct cc_net_rules *make(const char *allow, const char *deny, const char
 	push_all(&net->private_names, private_names);
 	push_all(&net->private_cidrs, private_cidrs);
 	net->hosts = calloc(1, sizeof(*net->hosts));
-	net->hosts[0].name = cc_str_take(&(char *){strcpy(malloc(16), "Up.Test")});
+	net->hosts[0].name = cc_str_copy("Up.Test");
 	push_all(&net->hosts[0].addresses, "127.0.0.1 fd00::7");
 	net->host_count = 1;
 	T_OK(cc_net_seal(net, &err), err);
