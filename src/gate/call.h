@@ -43,7 +43,6 @@ struct cc_gate_umask {
 struct cc_worker {
 	struct cc_gate *gate;
 	pthread_t thread;
-	pid_t tid;
 	unsigned index;
 	mode_t mask; /* this thread's own, to save a call */
 	struct cc_gate_umask umasks[CC_GATE_UMASKS];

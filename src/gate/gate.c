@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -197,7 +196,6 @@ static void *work(void *context)
 	/* A working directory and a umask of its own. */
 	if (unshare(CLONE_FS) < 0)
 		_exit(CC_GATE_LOST);
-	worker->tid = (pid_t)syscall(SYS_gettid);
 	worker->mask = umask(077);
 	umask(worker->mask);
 	cc_gate_park(gate);

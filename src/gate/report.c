@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "gate/report.h"
 
+#include "os/clock.h"
 #include "os/fd.h"
 #include "os/peer.h"
 #include "wire/json.h"
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -52,7 +52,7 @@ struct cc_report {
 	struct waiting *head, **tail;
 	size_t queued;
 	unsigned tokens;
-	time_t refilled;
+	int64_t refilled; /* the second */
 };
 
 enum cc_code cc_report_new(int sock, struct cc_report **out_report, struct cc_err *err)
@@ -110,17 +110,9 @@ static void queue(struct cc_report *report, const char *text, size_t len)
 	wake(report);
 }
 
-static time_t now(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &at);
-	return at.tv_sec;
-}
-
 static bool take_token(struct cc_report *report)
 {
-	time_t at = now();
+	int64_t at = cc_clock_ms() / 1000;
 
 	if (at != report->refilled) {
 		uint64_t more = (uint64_t)(at - report->refilled) * PER_SECOND + report->tokens;
