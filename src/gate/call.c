@@ -69,6 +69,46 @@ const struct cc_gate_mount *cc_gate_mount_of(const struct cc_gate *gate, const s
 	return gate->off & CC_OFF_MOUNTS ? &anything : NULL;
 }
 
+void cc_pins_init(struct cc_gate_pins *pins, size_t max)
+{
+	pthread_mutex_init(&pins->lock, NULL);
+	pins->count = 0;
+	pins->max = max < CC_COUNT(pins->items) ? max : CC_COUNT(pins->items);
+}
+
+void cc_pins_add(struct cc_gate_pins *pins, int fd, unsigned type)
+{
+	CC_AUTO_FD made = fd;
+	struct cc_statx st, old;
+	size_t kept = 0;
+
+	if (made < 0 || cc_k_statx(made, "", &st) < 0 || (st.mode & S_IFMT) != type)
+		return;
+	pthread_mutex_lock(&pins->lock);
+	for (size_t i = 0; i < pins->count; i++) {
+		if (cc_k_statx(pins->items[i].fd, "", &old) < 0 || old.nlink == 0)
+			cc_fd_close(&pins->items[i].fd); /* removed since */
+		else
+			pins->items[kept++] = pins->items[i];
+	}
+	if (kept < pins->max)
+		pins->items[kept++] = (struct cc_gate_pin){st.ino, st.dev_major, st.dev_minor, cc_fd_take(&made)};
+	pins->count = kept;
+	pthread_mutex_unlock(&pins->lock);
+}
+
+bool cc_pins_have(struct cc_gate_pins *pins, const struct cc_statx *st)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&pins->lock);
+	for (size_t i = 0; i < pins->count && !found; i++)
+		found = pins->items[i].ino == st->ino && pins->items[i].dev_major == st->dev_major &&
+			pins->items[i].dev_minor == st->dev_minor;
+	pthread_mutex_unlock(&pins->lock);
+	return found;
+}
+
 bool cc_alive(const struct cc_call *call)
 {
 	uint64_t id = call->notif->id;

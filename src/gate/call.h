@@ -48,13 +48,22 @@ struct cc_worker {
 	struct cc_gate_umask umasks[CC_GATE_UMASKS];
 };
 
-/* Something made in this session: a socket by bind, a git directory. The descriptor pins the inode, so its number
- * cannot be used again. */
-struct cc_gate_pin {
-	uint64_t ino;
-	uint32_t dev_major, dev_minor;
-	int fd;
+/* What was made in this session and is known again by its inode: sockets that were bound, git directories. Each
+ * descriptor pins its inode, so that the number cannot be used again while it is here. */
+struct cc_gate_pins {
+	pthread_mutex_t lock;
+	struct cc_gate_pin {
+		uint64_t ino;
+		uint32_t dev_major, dev_minor;
+		int fd;
+	} items[CC_GATE_SOCKETS]; /* the larger of the two */
+	size_t count, max;
 };
+void cc_pins_init(struct cc_gate_pins *pins, size_t max);
+/* Takes fd. What is not of that type (S_IFDIR, S_IFSOCK), cannot be looked at or finds the table full is not kept;
+ * what was removed since makes room. */
+void cc_pins_add(struct cc_gate_pins *pins, int fd, unsigned type);
+bool cc_pins_have(struct cc_gate_pins *pins, const struct cc_statx *st);
 
 struct cc_waiter;
 
@@ -74,12 +83,8 @@ struct cc_gate {
 	unsigned worker_count;
 	unsigned parked; /* threads that reached their wait, with their tids known */
 	struct cc_waiter *waiter;
-	pthread_mutex_t socket_lock;
-	struct cc_gate_pin sockets[CC_GATE_SOCKETS];
-	size_t socket_count;
-	pthread_mutex_t repo_lock;
-	struct cc_gate_pin repos[CC_GATE_REPOS]; /* git directories that this session made */
-	size_t repo_count;
+	struct cc_gate_pins sockets; /* that may be connected to; one too many is not */
+	struct cc_gate_pins repos;   /* git directories that this session made; one too many stays */
 };
 
 struct cc_call {

@@ -265,8 +265,8 @@ enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report
 	gate->listener = -1;
 	pthread_rwlock_init(&gate->names, NULL);
 	pthread_mutex_init(&gate->start_lock, NULL);
-	pthread_mutex_init(&gate->socket_lock, NULL);
-	pthread_mutex_init(&gate->repo_lock, NULL);
+	cc_pins_init(&gate->sockets, CC_GATE_SOCKETS);
+	cc_pins_init(&gate->repos, CC_GATE_REPOS);
 	pthread_cond_init(&gate->start, NULL);
 	result = cc_k_statx(AT_FDCWD, "/proc", &st);
 	if (result < 0)

@@ -17,50 +17,16 @@ enum { CONTENT_MAX = CC_GITCONFIG_MAX };
 
 void cc_repo_made(struct cc_gate *gate, const struct cc_loc *loc)
 {
-	struct cc_gate_pin made = {.fd = -1};
-	struct cc_statx st;
-	size_t kept = 0;
-
 	if (strcmp(loc->name, ".git") != 0 && strcmp(loc->name, ".git/") != 0)
 		return;
-	made.fd = cc_k_openat2(loc->parent, ".git", O_PATH | O_NOFOLLOW | O_DIRECTORY, 0, 0);
-	if (made.fd < 0 || cc_k_statx(made.fd, "", &st) < 0) {
-		cc_fd_close(&made.fd);
-		return;
-	}
-	made.ino = st.ino;
-	made.dev_major = st.dev_major;
-	made.dev_minor = st.dev_minor;
-	pthread_mutex_lock(&gate->repo_lock);
-	for (size_t i = 0; i < gate->repo_count; i++) {
-		struct cc_gate_pin *old = &gate->repos[i];
-
-		if (cc_k_statx(old->fd, "", &st) < 0 || st.nlink == 0)
-			cc_fd_close(&old->fd); /* removed since */
-		else
-			gate->repos[kept++] = *old;
-	}
-	if (kept == CC_GATE_REPOS)
-		cc_fd_close(&made.fd); /* too many: this one stays */
-	else
-		gate->repos[kept++] = made;
-	gate->repo_count = kept;
-	pthread_mutex_unlock(&gate->repo_lock);
+	cc_pins_add(&gate->repos, cc_k_openat2(loc->parent, ".git", O_PATH | O_NOFOLLOW | O_DIRECTORY, 0, 0), S_IFDIR);
 }
 
 static bool is_ours(struct cc_gate *gate, int dir)
 {
 	struct cc_statx st;
-	bool found = false;
 
-	if (cc_k_statx(dir, "", &st) < 0)
-		return false;
-	pthread_mutex_lock(&gate->repo_lock);
-	for (size_t i = 0; i < gate->repo_count && !found; i++)
-		found = gate->repos[i].ino == st.ino && gate->repos[i].dev_major == st.dev_major &&
-			gate->repos[i].dev_minor == st.dev_minor;
-	pthread_mutex_unlock(&gate->repo_lock);
-	return found;
+	return cc_k_statx(dir, "", &st) == 0 && cc_pins_have(&gate->repos, &st);
 }
 
 bool cc_repo_may_go(struct cc_gate *gate, enum cc_verb verb, const struct cc_loc *loc,

@@ -77,58 +77,16 @@ static int duplicate(const struct cc_call *call, int fd, int *out_fd)
 	return 0;
 }
 
-/* Takes made.fd. */
-static void pin(struct cc_gate *gate, struct cc_gate_pin made)
-{
-	struct cc_statx st;
-	size_t kept = 0;
-
-	if (made.fd < 0 || cc_k_statx(made.fd, "", &st) < 0 || !S_ISSOCK(st.mode)) {
-		cc_fd_close(&made.fd);
-		return;
-	}
-	made.ino = st.ino;
-	made.dev_major = st.dev_major;
-	made.dev_minor = st.dev_minor;
-	pthread_mutex_lock(&gate->socket_lock);
-	for (size_t i = 0; i < gate->socket_count; i++) {
-		struct cc_gate_pin *old = &gate->sockets[i];
-
-		if (cc_k_statx(old->fd, "", &st) < 0 || st.nlink == 0)
-			cc_fd_close(&old->fd); /* removed since */
-		else
-			gate->sockets[kept++] = *old;
-	}
-	if (kept == CC_GATE_SOCKETS)
-		cc_fd_close(&made.fd); /* too many: this one cannot be connected to */
-	else
-		gate->sockets[kept++] = made;
-	gate->socket_count = kept;
-	pthread_mutex_unlock(&gate->socket_lock);
-}
-
-static void remember(struct cc_gate *gate, const struct cc_loc *loc)
-{
-	pin(gate, (struct cc_gate_pin){.fd = cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0)});
-}
-
 void cc_sock_grant(struct cc_gate *gate)
 {
 	for (size_t i = 0; i < gate->rules->sockets.count; i++)
-		pin(gate, (struct cc_gate_pin){.fd = open(gate->rules->sockets.items[i], O_PATH | O_CLOEXEC)});
+		cc_pins_add(&gate->sockets, open(gate->rules->sockets.items[i], O_PATH | O_CLOEXEC), S_IFSOCK);
 }
 
 /* Bound in this session, granted, or granted by a name that nobody inside can move. */
 static bool known(struct cc_gate *gate, const struct cc_obj *obj)
 {
-	bool found = false;
-
-	pthread_mutex_lock(&gate->socket_lock);
-	for (size_t i = 0; i < gate->socket_count && !found; i++)
-		found = gate->sockets[i].ino == obj->st.ino && gate->sockets[i].dev_major == obj->st.dev_major &&
-			gate->sockets[i].dev_minor == obj->st.dev_minor;
-	pthread_mutex_unlock(&gate->socket_lock);
-	return found || (!obj->mount && cc_strv_has(&gate->rules->sockets, obj->path));
+	return cc_pins_have(&gate->sockets, &obj->st) || (!obj->mount && cc_strv_has(&gate->rules->sockets, obj->path));
 }
 
 /* Does the spelling the program gave lead to the pinned directory for this thread too? The name space is held
@@ -175,7 +133,8 @@ static int bind_named(struct cc_call *call, int sock, const char *path, struct a
 	if (chdir("/") < 0)
 		return -errno;
 	if (result == 0 && loc->mount && loc->mount->mode != CC_MOUNT_PRIVATE)
-		remember(call->gate, loc);
+		cc_pins_add(&call->gate->sockets, cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0),
+			    S_IFSOCK);
 	return result;
 }
 
