@@ -270,10 +270,16 @@ static bool may_be_another_name(enum cc_verb verb, const struct cc_loc *loc)
 }
 
 int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
-		  const struct cc_loc *from, enum cc_judge *out_judge)
+		  struct cc_view from, enum cc_judge *out_judge)
 {
-	struct cc_wish wish = {.verb = verb, .path = {loc->path, loc->len}, .mount = loc->mount, .object = object};
-	struct cc_ask ask = {.verb = verb, .path = wish.path, .object = object};
+	struct cc_wish wish = {
+		.verb = verb,
+		.path = {loc->path, loc->len},
+		.mount = loc->mount,
+		.object = object,
+		.from = from,
+	};
+	struct cc_ask ask = {.verb = verb, .path = wish.path, .object = object, .from = from};
 	struct cc_decision decision;
 	int result;
 
@@ -281,8 +287,6 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 		return 0; /* "." and "..": the kernel refuses what would change them */
 	if (may_be_another_name(verb, loc))
 		return cc_refuse(call, verb, wish.path, "name:folded", "the directory takes other letters for these");
-	if (from)
-		ask.from = wish.from = (struct cc_view){from->path, from->len};
 	decision = cc_decide(call->gate->rules, &ask);
 	if (loc->mount && decision.verdict == CC_ALLOW && !decision.flagged)
 		return 0;
@@ -296,6 +300,15 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 			wish.verb = refused_open(call, loc, object);
 	}
 	return cc_permit(call, &wish, out_judge);
+}
+
+int cc_permit_name(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
+		   struct cc_view from)
+{
+	enum cc_judge judge = CC_JUDGE_NONE;
+	int result = cc_permit_loc(call, verb, loc, object, from, &judge);
+
+	return result ? result : cc_judge_name(call, judge, verb, loc);
 }
 
 int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *obj)

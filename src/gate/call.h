@@ -144,7 +144,10 @@ struct cc_wish {
 int cc_permit(struct cc_call *call, const struct cc_wish *wish, enum cc_judge *out_judge);
 /* The same for a location: an answer the kernel would have given anyway (it exists, it does not exist) comes first. */
 int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
-		  const struct cc_loc *from, enum cc_judge *out_judge);
+		  struct cc_view from, enum cc_judge *out_judge);
+/* The same to its end: what the surroundings or the content decide is judged too. May be CC_CALL_EXCLUSIVE. */
+int cc_permit_name(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
+		   struct cc_view from);
 int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *obj);
 /* A refusal that content or surroundings gave. */
 int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why);

@@ -33,6 +33,14 @@ static int place(struct cc_call *call, int dirfd, uint64_t path_at, char path[PA
 	return cc_locate(call, dirfd, path, out);
 }
 
+/* The old name of what has none. */
+static const struct cc_view nothing;
+
+static struct cc_view view(const struct cc_loc *loc)
+{
+	return (struct cc_view){loc->path, loc->len};
+}
+
 /* Verbs after which the kernel applies the umask. */
 #define MODED                                                                                                          \
 	(CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_MKDIR) | CC_VERB_BIT(CC_VERB_MKNOD) |                       \
@@ -40,13 +48,10 @@ static int place(struct cc_call *call, int dirfd, uint64_t path_at, char path[PA
 
 /* Permission for a new name, surroundings included; the last thing that asks who the caller is. */
 static int permit_new(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
-		      const struct cc_loc *from)
+		      struct cc_view from)
 {
-	enum cc_judge judge = CC_JUDGE_NONE;
-	int result = cc_permit_loc(call, verb, loc, object, from, &judge);
+	int result = cc_permit_name(call, verb, loc, object, from);
 
-	if (result == 0 && judge != CC_JUDGE_NONE)
-		result = cc_judge_name(call, judge, verb, loc);
 	if (result == 0 && (CC_VERB_BIT(verb) & MODED))
 		cc_wear_umask(call);
 	if (result == 0 && !cc_alive(call))
@@ -61,7 +66,7 @@ static int make_dir(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t 
 	int result = place(call, dirfd, path_at, path, &loc);
 
 	if (result == 0)
-		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, NULL);
+		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, nothing);
 	if (result)
 		return result;
 	result = done(mkdirat(loc.parent, loc.name, mode & 01777)); /* setgid is inherited, not asked for */
@@ -102,13 +107,13 @@ static int make_node(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t
 			continue;
 		result = place(call, dirfd, path_at, path, &loc);
 		if (result == 0)
-			result = permit_new(call, nodes[i].verb, &loc, nodes[i].object, NULL);
+			result = permit_new(call, nodes[i].verb, &loc, nodes[i].object, nothing);
 	}
 	if (result)
 		return result;
 	/* A FIFO in a bind would hang whoever reads it on the host (attacks 17). */
 	if ((mode & S_IFMT) == S_IFIFO && loc.mount && loc.mount->mode != CC_MOUNT_PRIVATE)
-		return cc_refuse(call, CC_VERB_MKNOD, (struct cc_view){loc.path, loc.len}, "special:fifo", "mknod");
+		return cc_refuse(call, CC_VERB_MKNOD, view(&loc), "special:fifo", "mknod");
 	return done(mknodat(loc.parent, loc.name, (mode_t)(mode & (S_IFMT | 0777)), 0));
 }
 
@@ -134,7 +139,7 @@ static int make_symlink(struct cc_call *call, uint64_t target_at, int dirfd, uin
 		result = place(call, dirfd, path_at, path, &loc);
 	/* Its own name only: what it points at is judged when somebody goes through it. */
 	if (result == 0)
-		result = permit_new(call, CC_VERB_SYMLINK, &loc, CC_OBJECT_SYMLINK, NULL);
+		result = permit_new(call, CC_VERB_SYMLINK, &loc, CC_OBJECT_SYMLINK, nothing);
 	return result ? result : done(symlinkat(target, loc.parent, loc.name));
 }
 
@@ -156,7 +161,7 @@ static int remove_name(struct cc_call *call, int dirfd, uint64_t path_at, uint64
 	int result = flags & ~(uint64_t)AT_REMOVEDIR ? -EINVAL : place(call, dirfd, path_at, path, &loc);
 
 	if (result == 0)
-		result = permit_new(call, verb, &loc, CC_OBJECT_UNKNOWN, NULL);
+		result = permit_new(call, verb, &loc, CC_OBJECT_UNKNOWN, nothing);
 	return result ? result : done(unlinkat(loc.parent, loc.name, (int)flags));
 }
 
@@ -178,22 +183,18 @@ int cc_do_rmdir(struct cc_call *call, const uint64_t *arg)
 /* Hard links: the inode that gets another name is judged by the name it has (spec/names cases 22-25). */
 static int link_object(struct cc_call *call, struct cc_obj *from, const struct cc_loc *to)
 {
-	struct cc_loc source = {.parent = -1};
 	char path[32];
 	int result;
 
 	if (!from->mount || !to->mount || from->mount->id != to->mount->id)
-		return to->mount                                                     ? -EXDEV
-		       : permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, NULL) ? -EACCES
-										     : -EXDEV;
+		return to->mount                                                        ? -EXDEV
+		       : permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, nothing) ? -EACCES
+											: -EXDEV;
 	result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
 	if (result)
 		return result;
-	if (!from->unnamed) {
-		memcpy(source.path, from->path, from->len + 1);
-		source.len = from->len;
-	}
-	result = permit_new(call, CC_VERB_LINK_TO, to, cc_object_of(from->st.mode), from->unnamed ? NULL : &source);
+	result = permit_new(call, CC_VERB_LINK_TO, to, cc_object_of(from->st.mode),
+			    from->unnamed ? nothing : (struct cc_view){from->path, from->len});
 	if (result)
 		return result;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", from->fd);
@@ -212,7 +213,7 @@ static int link_symlink(struct cc_call *call, int dirfd, const char *path, struc
 	if (result == 0)
 		result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
 	if (result == 0)
-		result = permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_SYMLINK, &source);
+		result = permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_SYMLINK, view(&source));
 	return result ? result : done(linkat(source.parent, source.name, to->parent, to->name, 0));
 }
 
@@ -252,18 +253,18 @@ static int permit_rename(struct cc_call *call, const struct cc_loc *from, const 
 {
 	enum cc_object object = cc_object_of(modes[0]), other = cc_object_of(modes[1]);
 	enum cc_judge back = CC_JUDGE_NONE;
-	int result = cc_permit_loc(call, CC_VERB_RENAME_FROM, from, object, NULL, NULL);
+	int result = cc_permit_loc(call, CC_VERB_RENAME_FROM, from, object, nothing, NULL);
 
 	if (result == 0)
-		result = cc_permit_loc(call, CC_VERB_RENAME_TO, to, object, from, out_judge);
+		result = cc_permit_loc(call, CC_VERB_RENAME_TO, to, object, view(from), out_judge);
 	if (result || !(flags & EXCHANGE))
 		return result;
-	result = cc_permit_loc(call, CC_VERB_RENAME_FROM, to, other, NULL, NULL);
+	result = cc_permit_loc(call, CC_VERB_RENAME_FROM, to, other, nothing, NULL);
 	if (result == 0)
-		result = cc_permit_loc(call, CC_VERB_RENAME_TO, from, other, to, &back);
+		result = cc_permit_loc(call, CC_VERB_RENAME_TO, from, other, view(to), &back);
 	if (result == 0 && (back != CC_JUDGE_NONE || *out_judge != CC_JUDGE_NONE))
-		result = cc_refuse(call, CC_VERB_RENAME_TO, (struct cc_view){to->path, to->len}, "judged:exchange",
-				   "an exchange cannot be judged");
+		result =
+			cc_refuse(call, CC_VERB_RENAME_TO, view(to), "judged:exchange", "an exchange cannot be judged");
 	return result;
 }
 

@@ -23,18 +23,13 @@ static bool writes(const struct want *want)
 /* The verbs an open comes to. */
 static int permit_open(struct cc_call *call, const struct want *want, const struct cc_loc *loc)
 {
-	enum cc_judge judge = CC_JUDGE_NONE;
+	const struct cc_view nothing = {0};
 	int result = 0;
 
 	if (want->flags & O_CREAT)
-		result = cc_permit_loc(call, CC_VERB_CREATE, loc, CC_OBJECT_FILE, NULL, &judge);
-	if (result == 0 && judge != CC_JUDGE_NONE)
-		result = cc_judge_name(call, judge, CC_VERB_CREATE, loc);
-	judge = CC_JUDGE_NONE;
+		result = cc_permit_name(call, CC_VERB_CREATE, loc, CC_OBJECT_FILE, nothing);
 	if (result == 0 && (want->flags & (O_TRUNC | ACCESS)))
-		result = cc_permit_loc(call, CC_VERB_WRITE, loc, CC_OBJECT_FILE, NULL, &judge);
-	if (result == 0 && judge != CC_JUDGE_NONE)
-		result = cc_judge_name(call, judge, CC_VERB_WRITE, loc);
+		result = cc_permit_name(call, CC_VERB_WRITE, loc, CC_OBJECT_FILE, nothing);
 	return result;
 }
 

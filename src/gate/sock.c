@@ -1,7 +1,6 @@
 /* sock.c - bind, connect and signals by descriptor: calls on the target's own descriptors, which the gate duplicates,
  * so that neither the descriptor nor the address can be another one when the kernel acts (attacks 3). */
 #define _GNU_SOURCE
-#include "gate/judge.h"
 #include "gate/resolve.h"
 #include "gate/sock.h"
 
@@ -144,7 +143,6 @@ int cc_do_bind(struct cc_call *call, const uint64_t *arg)
 	char path[PATH_MAX];
 	CC_AUTO_LOC loc = {.parent = -1};
 	CC_AUTO_FD sock = -1;
-	enum cc_judge judge = CC_JUDGE_NONE;
 	int result = copy_address(call, arg[1], arg[2], &address);
 
 	if (result < 0)
@@ -158,9 +156,7 @@ int cc_do_bind(struct cc_call *call, const uint64_t *arg)
 	if (result == 0)
 		result = cc_locate(call, AT_FDCWD, path, &loc);
 	if (result == 0)
-		result = cc_permit_loc(call, CC_VERB_BIND, &loc, CC_OBJECT_SOCKET, NULL, &judge);
-	if (result == 0 && judge != CC_JUDGE_NONE)
-		result = cc_judge_name(call, judge, CC_VERB_BIND, &loc);
+		result = cc_permit_name(call, CC_VERB_BIND, &loc, CC_OBJECT_SOCKET, (struct cc_view){0});
 	if (result == 0)
 		result = duplicate(call, (int)arg[0], &sock);
 	if (result == 0)
