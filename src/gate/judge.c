@@ -87,10 +87,9 @@ bool cc_repo_may_prune(const struct cc_call *call, const struct cc_loc *loc)
 	       (len > 5 && strcmp(loc->name + len - 5, ".lock") == 0) || is_git(call) || in_ours(call, loc);
 }
 
-static int no_direct_write(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, const char *rule)
+static const char *rule_of(enum cc_judge judge)
 {
-	return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, rule,
-			 "written only by renaming NAME.lock onto it");
+	return judge == CC_JUDGE_CONFIG ? "git:config" : judge == CC_JUDGE_TODO ? "git:operation" : "git:pointer";
 }
 
 static unsigned bare_parts(int dir, bool above)
@@ -163,18 +162,12 @@ int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, 
 		return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, "git:history",
 				 "only git itself takes objects and references of a repository away");
 	case CC_JUDGE_CONFIG:
-		return no_direct_write(call, verb, loc, "git:config");
 	case CC_JUDGE_POINTER:
-		return no_direct_write(call, verb, loc, "git:pointer");
 	case CC_JUDGE_TODO:
-		return no_direct_write(call, verb, loc, "git:operation");
+		return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, rule_of(judge),
+				 "written only by renaming NAME.lock onto it");
 	}
 	return -EACCES;
-}
-
-static const char *rule_of(enum cc_judge judge)
-{
-	return judge == CC_JUDGE_CONFIG ? "git:config" : judge == CC_JUDGE_TODO ? "git:operation" : "git:pointer";
 }
 
 /* What stands at the place now; empty where nothing does. */
@@ -245,6 +238,7 @@ int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_
 {
 	CC_AUTO_FD fd = cc_k_openat2(from->parent, from->name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
 				     CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
+	struct cc_view path = {to->path, to->len};
 	struct cc_buf text;
 	struct cc_statx st;
 	int result;
@@ -255,13 +249,11 @@ int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_
 	if (result < 0)
 		return result;
 	if (!S_ISREG(st.mode))
-		return cc_refuse(call, CC_VERB_RENAME_TO, (struct cc_view){to->path, to->len}, "git:config",
-				 "not a regular file");
+		return cc_refuse(call, CC_VERB_RENAME_TO, path, rule_of(judge), "not a regular file");
 	cc_buf_init(&text, CONTENT_MAX);
 	/* Read once: the agent may still hold the file open for writing, so what is installed is this copy. */
 	if (cc_fd_read_all(fd, &text, NULL) != CC_OK)
-		result = cc_refuse(call, CC_VERB_RENAME_TO, (struct cc_view){to->path, to->len}, "git:config",
-				   "too long to be judged");
+		result = cc_refuse(call, CC_VERB_RENAME_TO, path, rule_of(judge), "too long to be judged");
 	if (result == 0)
 		result = judge_content(call, judge, to, cc_buf_view(&text));
 	if (result == 0)
