@@ -3,22 +3,14 @@
 #include "gate/judge.h"
 #include "gate/resolve.h"
 
-#include "os/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { NOREPLACE = 1, EXCHANGE = 2 };
-
-static int done(long result)
-{
-	return result < 0 ? -errno : (int)result;
-}
 
 /* The path argument, located. */
 static int place(struct cc_call *call, int dirfd, uint64_t path_at, char path[PATH_MAX], struct cc_loc *out)
@@ -69,7 +61,7 @@ static int make_dir(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t 
 		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, nothing);
 	if (result)
 		return result;
-	result = done(mkdirat(loc.parent, loc.name, mode & 01777)); /* setgid is inherited, not asked for */
+	result = cc_k_done(mkdirat(loc.parent, loc.name, mode & 01777)); /* setgid is inherited, not asked for */
 	if (result == 0 && loc.mount)
 		cc_repo_made(call->gate, &loc);
 	return result;
@@ -114,7 +106,7 @@ static int make_node(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t
 	/* A FIFO in a bind would hang whoever reads it on the host (attacks 17). */
 	if ((mode & S_IFMT) == S_IFIFO && loc.mount && loc.mount->mode != CC_MOUNT_PRIVATE)
 		return cc_refuse(call, CC_VERB_MKNOD, view(&loc), "special:fifo", "mknod");
-	return done(mknodat(loc.parent, loc.name, (mode_t)(mode & (S_IFMT | 0777)), 0));
+	return cc_k_done(mknodat(loc.parent, loc.name, (mode_t)(mode & (S_IFMT | 0777)), 0));
 }
 
 int cc_do_mknod(struct cc_call *call, const uint64_t *arg)
@@ -140,7 +132,7 @@ static int make_symlink(struct cc_call *call, uint64_t target_at, int dirfd, uin
 	/* Its own name only: what it points at is judged when somebody goes through it. */
 	if (result == 0)
 		result = permit_new(call, CC_VERB_SYMLINK, &loc, CC_OBJECT_SYMLINK, nothing);
-	return result ? result : done(symlinkat(target, loc.parent, loc.name));
+	return result ? result : cc_k_done(symlinkat(target, loc.parent, loc.name));
 }
 
 int cc_do_symlink(struct cc_call *call, const uint64_t *arg)
@@ -162,7 +154,7 @@ static int remove_name(struct cc_call *call, int dirfd, uint64_t path_at, uint64
 
 	if (result == 0)
 		result = permit_new(call, verb, &loc, CC_OBJECT_UNKNOWN, nothing);
-	return result ? result : done(unlinkat(loc.parent, loc.name, (int)flags));
+	return result ? result : cc_k_done(unlinkat(loc.parent, loc.name, (int)flags));
 }
 
 int cc_do_unlink(struct cc_call *call, const uint64_t *arg)
@@ -183,7 +175,7 @@ int cc_do_rmdir(struct cc_call *call, const uint64_t *arg)
 /* Hard links: the inode that gets another name is judged by the name it has (spec/names cases 22-25). */
 static int link_object(struct cc_call *call, struct cc_obj *from, const struct cc_loc *to)
 {
-	char path[32];
+	char path[CC_K_FDLINK];
 	int result;
 
 	if (!from->mount || !to->mount || from->mount->id != to->mount->id)
@@ -197,8 +189,8 @@ static int link_object(struct cc_call *call, struct cc_obj *from, const struct c
 			    from->unnamed ? nothing : (struct cc_view){from->path, from->len});
 	if (result)
 		return result;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", from->fd);
-	return done(linkat(AT_FDCWD, path, to->parent, to->name, AT_SYMLINK_FOLLOW));
+	cc_k_fdlink(from->fd, path);
+	return cc_k_done(linkat(AT_FDCWD, path, to->parent, to->name, AT_SYMLINK_FOLLOW));
 }
 
 /* A link to a symlink itself: its descriptor would be followed, so by place. */
@@ -214,7 +206,7 @@ static int link_symlink(struct cc_call *call, int dirfd, const char *path, struc
 		result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
 	if (result == 0)
 		result = permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_SYMLINK, view(&source));
-	return result ? result : done(linkat(source.parent, source.name, to->parent, to->name, 0));
+	return result ? result : cc_k_done(linkat(source.parent, source.name, to->parent, to->name, 0));
 }
 
 static int make_link(struct cc_call *call, int from_dir, uint64_t from_at, int to_dir, uint64_t to_at, int flags)
@@ -305,7 +297,7 @@ static int rename_places(struct cc_call *call, const struct cc_loc *from, const 
 		return result;
 	if (!cc_alive(call))
 		return -ENOENT;
-	return done(syscall(SYS_renameat2, from->parent, from->name, to->parent, to->name, flags));
+	return cc_k_done(syscall(SYS_renameat2, from->parent, from->name, to->parent, to->name, flags));
 }
 
 static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, int to_dir, uint64_t to_at,
@@ -341,7 +333,7 @@ int cc_do_renameat2(struct cc_call *call, const uint64_t *arg)
 
 int cc_do_truncate(struct cc_call *call, const uint64_t *arg)
 {
-	char path[PATH_MAX], link[32];
+	char path[PATH_MAX], link[CC_K_FDLINK];
 	CC_AUTO_OBJ obj = {.fd = -1};
 	int result = cc_target_path(call, arg[0], path);
 
@@ -357,6 +349,6 @@ int cc_do_truncate(struct cc_call *call, const uint64_t *arg)
 	call->spelled = "";
 	if (result)
 		return result;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", obj.fd);
-	return done(truncate(link, (off_t)arg[1]));
+	cc_k_fdlink(obj.fd, link);
+	return cc_k_done(truncate(link, (off_t)arg[1]));
 }

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "gate/report.h"
 
+#include "gate/kernel.h"
 #include "os/clock.h"
-#include "os/fd.h"
 #include "os/peer.h"
 #include "wire/json.h"
 
@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -146,14 +145,7 @@ static struct seen *seen_of(struct cc_report *report, const char *rule, bool *ou
 
 static void process_name(pid_t pid, char *out, size_t cap)
 {
-	char path[48];
-	CC_AUTO_FD fd = -1;
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? 0 : read(fd, out, cap - 1);
-	out[got > 0 ? got : 0] = '\0';
+	cc_k_proc_text(out, cap, "/proc/%d/comm", (int)pid);
 	out[strcspn(out, "\n")] = '\0';
 }
 

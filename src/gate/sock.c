@@ -29,11 +29,6 @@ struct address {
 	socklen_t len;
 };
 
-static int done(long result)
-{
-	return result < 0 ? -errno : (int)result;
-}
-
 static int copy_address(const struct cc_call *call, uint64_t from, uint64_t len, struct address *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -128,7 +123,7 @@ static int bind_named(struct cc_call *call, int sock, const char *path, struct a
 	cc_wear_umask(call);
 	if (!cc_alive(call))
 		return -ENOENT;
-	result = done(bind(sock, &address->u.any, address->len));
+	result = cc_k_done(bind(sock, &address->u.any, address->len));
 	if (chdir("/") < 0)
 		return -errno;
 	if (result == 0 && loc->mount && loc->mount->mode != CC_MOUNT_PRIVATE)
@@ -206,7 +201,7 @@ static int connect_once(struct connecting *it, int wait_ms)
 		return -errno;
 	if (!(flags & O_NONBLOCK))
 		fcntl(it->sock, F_SETFL, flags | O_NONBLOCK);
-	result = done(connect(it->sock, &it->address.u.any, it->address.len));
+	result = cc_k_done(connect(it->sock, &it->address.u.any, it->address.len));
 	if (flags & O_NONBLOCK)
 		return result; /* what the program asked for */
 	fcntl(it->sock, F_SETFL, flags);
@@ -249,7 +244,7 @@ static int permit_connect(struct cc_call *call, const char *path, struct connect
 		return -ECONNREFUSED;
 	}
 	it->via = cc_fd_take(&obj.fd);
-	snprintf(it->address.u.local.sun_path, sizeof(it->address.u.local.sun_path), "/proc/self/fd/%d", it->via);
+	cc_k_fdlink(it->via, it->address.u.local.sun_path);
 	it->address.len = (socklen_t)(PATH_AT + strlen(it->address.u.local.sun_path) + 1);
 	return 0;
 }
@@ -285,22 +280,13 @@ int cc_do_connect(struct cc_call *call, const uint64_t *arg)
 static int pid_behind(int fd)
 {
 	char path[PATH_MAX], text[1024], *at;
-	ssize_t got;
 	int len = cc_k_fdpath(fd, path, sizeof(path));
 
 	if (len < 0)
 		return len;
 	if (strncmp(path, "/proc/", 6) == 0)
 		return (int)strtol(path + 6, NULL, 10);
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	{
-		CC_AUTO_FD info = open(path, O_RDONLY | O_CLOEXEC);
-
-		got = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
-	}
-	if (got <= 0)
-		return -EBADF;
-	text[got] = '\0';
+	cc_k_proc_text(text, sizeof(text), "/proc/self/fdinfo/%d", fd);
 	at = strstr(text, "\nPid:");
 	return at ? (int)strtol(at + 5, NULL, 10) : -EBADF;
 }
@@ -320,5 +306,5 @@ int cc_do_pidfd_send_signal(struct cc_call *call, const uint64_t *arg)
 		return -EPERM;
 	if (!cc_alive(call))
 		return -ENOENT;
-	return done(syscall(SYS_pidfd_send_signal, fd, (int)arg[1], NULL, (unsigned)arg[3]));
+	return cc_k_done(syscall(SYS_pidfd_send_signal, fd, (int)arg[1], NULL, (unsigned)arg[3]));
 }
