@@ -69,6 +69,46 @@ const struct cc_gate_mount *cc_gate_mount_of(const struct cc_gate *gate, const s
 	return gate->off & CC_OFF_MOUNTS ? &anything : NULL;
 }
 
+void cc_pins_init(struct cc_gate_pins *pins, size_t max)
+{
+	pthread_mutex_init(&pins->lock, NULL);
+	pins->count = 0;
+	pins->max = max < CC_COUNT(pins->items) ? max : CC_COUNT(pins->items);
+}
+
+void cc_pins_add(struct cc_gate_pins *pins, int fd, unsigned type)
+{
+	CC_AUTO_FD made = fd;
+	struct cc_statx st, old;
+	size_t kept = 0;
+
+	if (made < 0 || cc_k_statx(made, "", &st) < 0 || (st.mode & S_IFMT) != type)
+		return;
+	pthread_mutex_lock(&pins->lock);
+	for (size_t i = 0; i < pins->count; i++) {
+		if (cc_k_statx(pins->items[i].fd, "", &old) < 0 || old.nlink == 0)
+			cc_fd_close(&pins->items[i].fd); /* removed since */
+		else
+			pins->items[kept++] = pins->items[i];
+	}
+	if (kept < pins->max)
+		pins->items[kept++] = (struct cc_gate_pin){st.ino, st.dev_major, st.dev_minor, cc_fd_take(&made)};
+	pins->count = kept;
+	pthread_mutex_unlock(&pins->lock);
+}
+
+bool cc_pins_have(struct cc_gate_pins *pins, const struct cc_statx *st)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&pins->lock);
+	for (size_t i = 0; i < pins->count && !found; i++)
+		found = pins->items[i].ino == st->ino && pins->items[i].dev_major == st->dev_major &&
+			pins->items[i].dev_minor == st->dev_minor;
+	pthread_mutex_unlock(&pins->lock);
+	return found;
+}
+
 bool cc_alive(const struct cc_call *call)
 {
 	uint64_t id = call->notif->id;
@@ -230,10 +270,16 @@ static bool may_be_another_name(enum cc_verb verb, const struct cc_loc *loc)
 }
 
 int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
-		  const struct cc_loc *from, enum cc_judge *out_judge)
+		  struct cc_view from, enum cc_judge *out_judge)
 {
-	struct cc_wish wish = {.verb = verb, .path = {loc->path, loc->len}, .mount = loc->mount, .object = object};
-	struct cc_ask ask = {.verb = verb, .path = wish.path, .object = object};
+	struct cc_wish wish = {
+		.verb = verb,
+		.path = {loc->path, loc->len},
+		.mount = loc->mount,
+		.object = object,
+		.from = from,
+	};
+	struct cc_ask ask = {.verb = verb, .path = wish.path, .object = object, .from = from};
 	struct cc_decision decision;
 	int result;
 
@@ -241,8 +287,6 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 		return 0; /* "." and "..": the kernel refuses what would change them */
 	if (may_be_another_name(verb, loc))
 		return cc_refuse(call, verb, wish.path, "name:folded", "the directory takes other letters for these");
-	if (from)
-		ask.from = wish.from = (struct cc_view){from->path, from->len};
 	decision = cc_decide(call->gate->rules, &ask);
 	if (loc->mount && decision.verdict == CC_ALLOW && !decision.flagged)
 		return 0;
@@ -256,6 +300,15 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 			wish.verb = refused_open(call, loc, object);
 	}
 	return cc_permit(call, &wish, out_judge);
+}
+
+int cc_permit_name(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
+		   struct cc_view from)
+{
+	enum cc_judge judge = CC_JUDGE_NONE;
+	int result = cc_permit_loc(call, verb, loc, object, from, &judge);
+
+	return result ? result : cc_judge_name(call, judge, verb, loc);
 }
 
 int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *obj)

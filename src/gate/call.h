@@ -43,19 +43,27 @@ struct cc_gate_umask {
 struct cc_worker {
 	struct cc_gate *gate;
 	pthread_t thread;
-	pid_t tid;
 	unsigned index;
 	mode_t mask; /* this thread's own, to save a call */
 	struct cc_gate_umask umasks[CC_GATE_UMASKS];
 };
 
-/* Something made in this session: a socket by bind, a git directory. The descriptor pins the inode, so its number
- * cannot be used again. */
-struct cc_gate_pin {
-	uint64_t ino;
-	uint32_t dev_major, dev_minor;
-	int fd;
+/* What was made in this session and is known again by its inode: sockets that were bound, git directories. Each
+ * descriptor pins its inode, so that the number cannot be used again while it is here. */
+struct cc_gate_pins {
+	pthread_mutex_t lock;
+	struct cc_gate_pin {
+		uint64_t ino;
+		uint32_t dev_major, dev_minor;
+		int fd;
+	} items[CC_GATE_SOCKETS]; /* the larger of the two */
+	size_t count, max;
 };
+void cc_pins_init(struct cc_gate_pins *pins, size_t max);
+/* Takes fd. What is not of that type (S_IFDIR, S_IFSOCK), cannot be looked at or finds the table full is not kept;
+ * what was removed since makes room. */
+void cc_pins_add(struct cc_gate_pins *pins, int fd, unsigned type);
+bool cc_pins_have(struct cc_gate_pins *pins, const struct cc_statx *st);
 
 struct cc_waiter;
 
@@ -75,12 +83,8 @@ struct cc_gate {
 	unsigned worker_count;
 	unsigned parked; /* threads that reached their wait, with their tids known */
 	struct cc_waiter *waiter;
-	pthread_mutex_t socket_lock;
-	struct cc_gate_pin sockets[CC_GATE_SOCKETS];
-	size_t socket_count;
-	pthread_mutex_t repo_lock;
-	struct cc_gate_pin repos[CC_GATE_REPOS]; /* git directories that this session made */
-	size_t repo_count;
+	struct cc_gate_pins sockets; /* that may be connected to; one too many is not */
+	struct cc_gate_pins repos;   /* git directories that this session made; one too many stays */
 };
 
 struct cc_call {
@@ -140,7 +144,10 @@ struct cc_wish {
 int cc_permit(struct cc_call *call, const struct cc_wish *wish, enum cc_judge *out_judge);
 /* The same for a location: an answer the kernel would have given anyway (it exists, it does not exist) comes first. */
 int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
-		  const struct cc_loc *from, enum cc_judge *out_judge);
+		  struct cc_view from, enum cc_judge *out_judge);
+/* The same to its end: what the surroundings or the content decide is judged too. May be CC_CALL_EXCLUSIVE. */
+int cc_permit_name(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
+		   struct cc_view from);
 int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *obj);
 /* A refusal that content or surroundings gave. */
 int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why);

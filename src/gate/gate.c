@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -197,7 +196,6 @@ static void *work(void *context)
 	/* A working directory and a umask of its own. */
 	if (unshare(CLONE_FS) < 0)
 		_exit(CC_GATE_LOST);
-	worker->tid = (pid_t)syscall(SYS_gettid);
 	worker->mask = umask(077);
 	umask(worker->mask);
 	cc_gate_park(gate);
@@ -267,8 +265,8 @@ enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report
 	gate->listener = -1;
 	pthread_rwlock_init(&gate->names, NULL);
 	pthread_mutex_init(&gate->start_lock, NULL);
-	pthread_mutex_init(&gate->socket_lock, NULL);
-	pthread_mutex_init(&gate->repo_lock, NULL);
+	cc_pins_init(&gate->sockets, CC_GATE_SOCKETS);
+	cc_pins_init(&gate->repos, CC_GATE_REPOS);
 	pthread_cond_init(&gate->start, NULL);
 	result = cc_k_statx(AT_FDCWD, "/proc", &st);
 	if (result < 0)

@@ -17,50 +17,16 @@ enum { CONTENT_MAX = CC_GITCONFIG_MAX };
 
 void cc_repo_made(struct cc_gate *gate, const struct cc_loc *loc)
 {
-	struct cc_gate_pin made = {.fd = -1};
-	struct cc_statx st;
-	size_t kept = 0;
-
 	if (strcmp(loc->name, ".git") != 0 && strcmp(loc->name, ".git/") != 0)
 		return;
-	made.fd = cc_k_openat2(loc->parent, ".git", O_PATH | O_NOFOLLOW | O_DIRECTORY, 0, 0);
-	if (made.fd < 0 || cc_k_statx(made.fd, "", &st) < 0) {
-		cc_fd_close(&made.fd);
-		return;
-	}
-	made.ino = st.ino;
-	made.dev_major = st.dev_major;
-	made.dev_minor = st.dev_minor;
-	pthread_mutex_lock(&gate->repo_lock);
-	for (size_t i = 0; i < gate->repo_count; i++) {
-		struct cc_gate_pin *old = &gate->repos[i];
-
-		if (cc_k_statx(old->fd, "", &st) < 0 || st.nlink == 0)
-			cc_fd_close(&old->fd); /* removed since */
-		else
-			gate->repos[kept++] = *old;
-	}
-	if (kept == CC_GATE_REPOS)
-		cc_fd_close(&made.fd); /* too many: this one stays */
-	else
-		gate->repos[kept++] = made;
-	gate->repo_count = kept;
-	pthread_mutex_unlock(&gate->repo_lock);
+	cc_pins_add(&gate->repos, cc_k_openat2(loc->parent, ".git", O_PATH | O_NOFOLLOW | O_DIRECTORY, 0, 0), S_IFDIR);
 }
 
 static bool is_ours(struct cc_gate *gate, int dir)
 {
 	struct cc_statx st;
-	bool found = false;
 
-	if (cc_k_statx(dir, "", &st) < 0)
-		return false;
-	pthread_mutex_lock(&gate->repo_lock);
-	for (size_t i = 0; i < gate->repo_count && !found; i++)
-		found = gate->repos[i].ino == st.ino && gate->repos[i].dev_major == st.dev_major &&
-			gate->repos[i].dev_minor == st.dev_minor;
-	pthread_mutex_unlock(&gate->repo_lock);
-	return found;
+	return cc_k_statx(dir, "", &st) == 0 && cc_pins_have(&gate->repos, &st);
 }
 
 bool cc_repo_may_go(struct cc_gate *gate, enum cc_verb verb, const struct cc_loc *loc,
@@ -121,10 +87,9 @@ bool cc_repo_may_prune(const struct cc_call *call, const struct cc_loc *loc)
 	       (len > 5 && strcmp(loc->name + len - 5, ".lock") == 0) || is_git(call) || in_ours(call, loc);
 }
 
-static int no_direct_write(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, const char *rule)
+static const char *rule_of(enum cc_judge judge)
 {
-	return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, rule,
-			 "written only by renaming NAME.lock onto it");
+	return judge == CC_JUDGE_CONFIG ? "git:config" : judge == CC_JUDGE_TODO ? "git:operation" : "git:pointer";
 }
 
 static unsigned bare_parts(int dir, bool above)
@@ -197,18 +162,12 @@ int cc_judge_name(struct cc_call *call, enum cc_judge judge, enum cc_verb verb, 
 		return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, "git:history",
 				 "only git itself takes objects and references of a repository away");
 	case CC_JUDGE_CONFIG:
-		return no_direct_write(call, verb, loc, "git:config");
 	case CC_JUDGE_POINTER:
-		return no_direct_write(call, verb, loc, "git:pointer");
 	case CC_JUDGE_TODO:
-		return no_direct_write(call, verb, loc, "git:operation");
+		return cc_refuse(call, verb, (struct cc_view){loc->path, loc->len}, rule_of(judge),
+				 "written only by renaming NAME.lock onto it");
 	}
 	return -EACCES;
-}
-
-static const char *rule_of(enum cc_judge judge)
-{
-	return judge == CC_JUDGE_CONFIG ? "git:config" : judge == CC_JUDGE_TODO ? "git:operation" : "git:pointer";
 }
 
 /* What stands at the place now; empty where nothing does. */
@@ -279,6 +238,7 @@ int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_
 {
 	CC_AUTO_FD fd = cc_k_openat2(from->parent, from->name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
 				     CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
+	struct cc_view path = {to->path, to->len};
 	struct cc_buf text;
 	struct cc_statx st;
 	int result;
@@ -289,13 +249,11 @@ int cc_judge_install(struct cc_call *call, enum cc_judge judge, const struct cc_
 	if (result < 0)
 		return result;
 	if (!S_ISREG(st.mode))
-		return cc_refuse(call, CC_VERB_RENAME_TO, (struct cc_view){to->path, to->len}, "git:config",
-				 "not a regular file");
+		return cc_refuse(call, CC_VERB_RENAME_TO, path, rule_of(judge), "not a regular file");
 	cc_buf_init(&text, CONTENT_MAX);
 	/* Read once: the agent may still hold the file open for writing, so what is installed is this copy. */
 	if (cc_fd_read_all(fd, &text, NULL) != CC_OK)
-		result = cc_refuse(call, CC_VERB_RENAME_TO, (struct cc_view){to->path, to->len}, "git:config",
-				   "too long to be judged");
+		result = cc_refuse(call, CC_VERB_RENAME_TO, path, rule_of(judge), "too long to be judged");
 	if (result == 0)
 		result = judge_content(call, judge, to, cc_buf_view(&text));
 	if (result == 0)

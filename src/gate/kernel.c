@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,16 +33,11 @@ enum {
 	PIDFD_THREAD = O_EXCL,
 };
 
-static int done(long result)
-{
-	return result < 0 ? -errno : (int)result;
-}
-
 int cc_k_openat2(int dir, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve)
 {
 	struct cc_open_how how = {flags | O_CLOEXEC, mode, resolve};
 
-	return done(syscall(NR_OPENAT2, dir, path, &how, sizeof(how)));
+	return cc_k_done(syscall(NR_OPENAT2, dir, path, &how, sizeof(how)));
 }
 
 int cc_k_statx(int fd, const char *name, struct cc_statx *out)
@@ -49,15 +45,20 @@ int cc_k_statx(int fd, const char *name, struct cc_statx *out)
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
 
 	_Static_assert(sizeof(*out) == 256, "the layout of struct statx");
-	return done(syscall(SYS_statx, fd, name, flags, STATX_WANT, out));
+	return cc_k_done(syscall(SYS_statx, fd, name, flags, STATX_WANT, out));
+}
+
+void cc_k_fdlink(int fd, char out[CC_K_FDLINK])
+{
+	snprintf(out, CC_K_FDLINK, "/proc/self/fd/%d", fd);
 }
 
 int cc_k_fdpath(int fd, char *out, size_t cap)
 {
-	char link[32];
+	char link[CC_K_FDLINK];
 	ssize_t len;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	cc_k_fdlink(fd, link);
 	len = readlink(link, out, cap - 1);
 	if (len < 0)
 		return -errno;
@@ -67,49 +68,56 @@ int cc_k_fdpath(int fd, char *out, size_t cap)
 	return (int)len;
 }
 
-pid_t cc_k_leader(pid_t tid)
+size_t cc_k_proc_text(char *out, size_t cap, const char *path, ...)
 {
-	char path[48], text[512], *at;
+	char whole[64];
 	CC_AUTO_FD fd = -1;
 	ssize_t got;
+	va_list args;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	got = read(fd, text, sizeof(text) - 1);
-	if (got <= 0)
-		return -1;
-	text[got] = '\0';
+	va_start(args, path);
+	vsnprintf(whole, sizeof(whole), path, args);
+	va_end(args);
+	fd = open(whole, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : read(fd, out, cap - 1);
+	out[got > 0 ? got : 0] = '\0';
+	return got > 0 ? (size_t)got : 0;
+}
+
+pid_t cc_k_leader(pid_t tid)
+{
+	char text[512], *at;
+
+	cc_k_proc_text(text, sizeof(text), "/proc/%d/status", (int)tid);
 	at = strstr(text, "\nTgid:");
 	return at ? (pid_t)strtol(at + 6, NULL, 10) : -1;
 }
 
 int cc_k_pidfd(pid_t tid)
 {
-	int fd = done(syscall(NR_PIDFD_OPEN, tid, PIDFD_THREAD));
+	int fd = cc_k_done(syscall(NR_PIDFD_OPEN, tid, PIDFD_THREAD));
 	pid_t leader;
 
 	if (fd >= 0)
 		return fd;
 	/* Before 6.9 only thread group leaders have one. */
 	leader = cc_k_leader(tid);
-	return leader > 0 ? done(syscall(NR_PIDFD_OPEN, leader, 0)) : -ESRCH;
+	return leader > 0 ? cc_k_done(syscall(NR_PIDFD_OPEN, leader, 0)) : -ESRCH;
 }
 
 int cc_k_pidfd_getfd(int pidfd, int fd)
 {
-	return done(syscall(NR_PIDFD_GETFD, pidfd, fd, 0));
+	return cc_k_done(syscall(NR_PIDFD_GETFD, pidfd, fd, 0));
 }
 
 int cc_k_close_range(unsigned first)
 {
-	return done(syscall(NR_CLOSE_RANGE, first, ~0u, 0));
+	return cc_k_done(syscall(NR_CLOSE_RANGE, first, ~0u, 0));
 }
 
 int cc_k_landlock_abi(void)
 {
-	return done(syscall(NR_LANDLOCK_CREATE, NULL, 0, 1u));
+	return cc_k_done(syscall(NR_LANDLOCK_CREATE, NULL, 0, 1u));
 }
 
 static enum cc_code grant(int ruleset, const struct cc_landlock_grant *what, struct cc_err *err)
@@ -129,7 +137,7 @@ enum cc_code cc_k_floor(const struct cc_landlock *floor, struct cc_err *err)
 	struct {
 		uint64_t fs, net, scoped;
 	} attr = {floor->handled_fs, 0, floor->scoped};
-	CC_AUTO_FD ruleset = done(syscall(NR_LANDLOCK_CREATE, &attr, floor->attr_size, 0));
+	CC_AUTO_FD ruleset = cc_k_done(syscall(NR_LANDLOCK_CREATE, &attr, floor->attr_size, 0));
 
 	if (ruleset < 0)
 		return cc_fail(err, CC_EUNSUPPORTED, -ruleset, "Landlock refuses the floor");
@@ -149,7 +157,7 @@ static int install(const struct cc_bpf *program, unsigned flags)
 	struct sock_fprog prog = {.len = (unsigned short)program->count, .filter = (void *)(size_t)program->insn};
 
 	_Static_assert(sizeof(struct cc_bpf_insn) == sizeof(struct sock_filter), "the layout of struct sock_filter");
-	return done(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog));
+	return cc_k_done(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog));
 }
 
 enum cc_code cc_k_filter(const struct cc_bpf *program, int *out_listener, struct cc_err *err)

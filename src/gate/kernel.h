@@ -7,6 +7,7 @@
 #include "plan/bpf.h"
 #include "plan/landlock.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,12 +40,23 @@ struct cc_open_how {
 	uint64_t flags, mode, resolve;
 };
 
+/* What libc answers, as such a result. */
+static inline int cc_k_done(long result)
+{
+	return result < 0 ? -errno : (int)result;
+}
+
 /* O_CLOEXEC is added. */
 int cc_k_openat2(int dir, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve);
 /* name "" asks about fd itself; links are not followed. */
 int cc_k_statx(int fd, const char *name, struct cc_statx *out);
+/* A path that leads to what fd refers to. */
+enum { CC_K_FDLINK = 32 };
+void cc_k_fdlink(int fd, char out[CC_K_FDLINK]);
 /* The kernel's own spelling of what fd refers to; its length. */
 int cc_k_fdpath(int fd, char *out, size_t cap);
+/* The text of a short file of procfs, with a NUL; its length. 0 and the empty text where it cannot be read. */
+size_t cc_k_proc_text(char *out, size_t cap, const char *path, ...) CC_PRINTF(3, 4);
 /* The process that thread tid belongs to; -1 when it is gone. */
 pid_t cc_k_leader(pid_t tid);
 /* A pidfd of the process that thread tid belongs to. */
@@ -52,8 +64,8 @@ int cc_k_pidfd(pid_t tid);
 int cc_k_pidfd_getfd(int pidfd, int fd);
 int cc_k_close_range(unsigned first);
 
-/* Enters the floor: NO_NEW_PRIVS must be set. CC_EUNSUPPORTED without Landlock. */
 int cc_k_landlock_abi(void); /* 0 or less: none */
+/* Enters the floor: NO_NEW_PRIVS must be set. CC_EUNSUPPORTED without Landlock. */
 CC_MUST enum cc_code cc_k_floor(const struct cc_landlock *floor, struct cc_err *err);
 
 /* Installs the program on this thread. With a listener: *out_listener, WAIT_KILLABLE_RECV required, because without

@@ -3,11 +3,8 @@
 #define _GNU_SOURCE
 #include "gate/resolve.h"
 
-#include "os/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,11 +16,6 @@
 #include <utime.h>
 
 enum { XATTR_NAME = 256, XATTR_VALUE = 65536 };
-
-static int done(long result)
-{
-	return result < 0 ? -errno : (int)result;
-}
 
 static int permit(struct cc_call *call, struct cc_obj *obj)
 {
@@ -78,20 +70,15 @@ static unsigned lookup(uint64_t flags)
 	return (flags & AT_SYMLINK_NOFOLLOW ? 0 : CC_FOLLOW) | (flags & AT_EMPTY_PATH ? CC_EMPTY_OK : 0);
 }
 
-static void link_of(const struct cc_obj *obj, char link[32])
-{
-	snprintf(link, 32, "/proc/self/fd/%d", obj->fd);
-}
-
 /* No setuid and setgid on files; sticky and setgid stay possible on directories (attacks 14). */
 static int set_mode(const struct cc_obj *obj, uint64_t mode)
 {
-	char link[32];
+	char link[CC_K_FDLINK];
 
 	if (S_ISLNK(obj->st.mode))
 		return -EOPNOTSUPP;
-	link_of(obj, link);
-	return done(chmod(link, (mode_t)(mode & (S_ISDIR(obj->st.mode) ? 03777 : 0777))));
+	cc_k_fdlink(obj->fd, link);
+	return cc_k_done(chmod(link, (mode_t)(mode & (S_ISDIR(obj->st.mode) ? 03777 : 0777))));
 }
 
 static int chmod_path(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t mode, uint64_t flags)
@@ -129,7 +116,7 @@ int cc_do_fchmod(struct cc_call *call, const uint64_t *arg)
 
 static int set_owner(const struct cc_obj *obj, uint64_t uid, uint64_t gid)
 {
-	return done(fchownat(obj->fd, "", (uid_t)uid, (gid_t)gid, AT_EMPTY_PATH));
+	return cc_k_done(fchownat(obj->fd, "", (uid_t)uid, (gid_t)gid, AT_EMPTY_PATH));
 }
 
 static int chown_path(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t uid, uint64_t gid, uint64_t flags)
@@ -167,7 +154,7 @@ int cc_do_fchown(struct cc_call *call, const uint64_t *arg)
 
 static int set_times(const struct cc_obj *obj, const struct timespec *times)
 {
-	return done(syscall(SYS_utimensat, obj->fd, "", times, AT_EMPTY_PATH));
+	return cc_k_done(syscall(SYS_utimensat, obj->fd, "", times, AT_EMPTY_PATH));
 }
 
 /* Path or, where the caller gave none, the descriptor itself (futimens). */
@@ -244,14 +231,14 @@ struct xattr {
 
 static int set_xattr(const struct cc_obj *obj, const struct xattr *what)
 {
-	char link[32];
+	char link[CC_K_FDLINK];
 
 	if (S_ISLNK(obj->st.mode))
 		return -EPERM; /* only trusted.* could be there, and that is nobody's here */
-	link_of(obj, link);
+	cc_k_fdlink(obj->fd, link);
 	if (!what->value)
-		return done(removexattr(link, what->name));
-	return done(setxattr(link, what->name, what->value, what->size, what->flags));
+		return cc_k_done(removexattr(link, what->name));
+	return cc_k_done(setxattr(link, what->name, what->value, what->size, what->flags));
 }
 
 static int read_xattr(struct cc_call *call, uint64_t name_at, uint64_t value_at, uint64_t size, uint64_t flags,

@@ -3,22 +3,14 @@
 #include "gate/judge.h"
 #include "gate/resolve.h"
 
-#include "os/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { NOREPLACE = 1, EXCHANGE = 2 };
-
-static int done(long result)
-{
-	return result < 0 ? -errno : (int)result;
-}
 
 /* The path argument, located. */
 static int place(struct cc_call *call, int dirfd, uint64_t path_at, char path[PATH_MAX], struct cc_loc *out)
@@ -33,6 +25,14 @@ static int place(struct cc_call *call, int dirfd, uint64_t path_at, char path[PA
 	return cc_locate(call, dirfd, path, out);
 }
 
+/* The old name of what has none. */
+static const struct cc_view nothing;
+
+static struct cc_view view(const struct cc_loc *loc)
+{
+	return (struct cc_view){loc->path, loc->len};
+}
+
 /* Verbs after which the kernel applies the umask. */
 #define MODED                                                                                                          \
 	(CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_MKDIR) | CC_VERB_BIT(CC_VERB_MKNOD) |                       \
@@ -40,13 +40,10 @@ static int place(struct cc_call *call, int dirfd, uint64_t path_at, char path[PA
 
 /* Permission for a new name, surroundings included; the last thing that asks who the caller is. */
 static int permit_new(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
-		      const struct cc_loc *from)
+		      struct cc_view from)
 {
-	enum cc_judge judge = CC_JUDGE_NONE;
-	int result = cc_permit_loc(call, verb, loc, object, from, &judge);
+	int result = cc_permit_name(call, verb, loc, object, from);
 
-	if (result == 0 && judge != CC_JUDGE_NONE)
-		result = cc_judge_name(call, judge, verb, loc);
 	if (result == 0 && (CC_VERB_BIT(verb) & MODED))
 		cc_wear_umask(call);
 	if (result == 0 && !cc_alive(call))
@@ -61,10 +58,10 @@ static int make_dir(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t 
 	int result = place(call, dirfd, path_at, path, &loc);
 
 	if (result == 0)
-		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, NULL);
+		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, nothing);
 	if (result)
 		return result;
-	result = done(mkdirat(loc.parent, loc.name, mode & 01777)); /* setgid is inherited, not asked for */
+	result = cc_k_done(mkdirat(loc.parent, loc.name, mode & 01777)); /* setgid is inherited, not asked for */
 	if (result == 0 && loc.mount)
 		cc_repo_made(call->gate, &loc);
 	return result;
@@ -102,14 +99,14 @@ static int make_node(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t
 			continue;
 		result = place(call, dirfd, path_at, path, &loc);
 		if (result == 0)
-			result = permit_new(call, nodes[i].verb, &loc, nodes[i].object, NULL);
+			result = permit_new(call, nodes[i].verb, &loc, nodes[i].object, nothing);
 	}
 	if (result)
 		return result;
 	/* A FIFO in a bind would hang whoever reads it on the host (attacks 17). */
 	if ((mode & S_IFMT) == S_IFIFO && loc.mount && loc.mount->mode != CC_MOUNT_PRIVATE)
-		return cc_refuse(call, CC_VERB_MKNOD, (struct cc_view){loc.path, loc.len}, "special:fifo", "mknod");
-	return done(mknodat(loc.parent, loc.name, (mode_t)(mode & (S_IFMT | 0777)), 0));
+		return cc_refuse(call, CC_VERB_MKNOD, view(&loc), "special:fifo", "mknod");
+	return cc_k_done(mknodat(loc.parent, loc.name, (mode_t)(mode & (S_IFMT | 0777)), 0));
 }
 
 int cc_do_mknod(struct cc_call *call, const uint64_t *arg)
@@ -134,8 +131,8 @@ static int make_symlink(struct cc_call *call, uint64_t target_at, int dirfd, uin
 		result = place(call, dirfd, path_at, path, &loc);
 	/* Its own name only: what it points at is judged when somebody goes through it. */
 	if (result == 0)
-		result = permit_new(call, CC_VERB_SYMLINK, &loc, CC_OBJECT_SYMLINK, NULL);
-	return result ? result : done(symlinkat(target, loc.parent, loc.name));
+		result = permit_new(call, CC_VERB_SYMLINK, &loc, CC_OBJECT_SYMLINK, nothing);
+	return result ? result : cc_k_done(symlinkat(target, loc.parent, loc.name));
 }
 
 int cc_do_symlink(struct cc_call *call, const uint64_t *arg)
@@ -156,8 +153,8 @@ static int remove_name(struct cc_call *call, int dirfd, uint64_t path_at, uint64
 	int result = flags & ~(uint64_t)AT_REMOVEDIR ? -EINVAL : place(call, dirfd, path_at, path, &loc);
 
 	if (result == 0)
-		result = permit_new(call, verb, &loc, CC_OBJECT_UNKNOWN, NULL);
-	return result ? result : done(unlinkat(loc.parent, loc.name, (int)flags));
+		result = permit_new(call, verb, &loc, CC_OBJECT_UNKNOWN, nothing);
+	return result ? result : cc_k_done(unlinkat(loc.parent, loc.name, (int)flags));
 }
 
 int cc_do_unlink(struct cc_call *call, const uint64_t *arg)
@@ -178,26 +175,22 @@ int cc_do_rmdir(struct cc_call *call, const uint64_t *arg)
 /* Hard links: the inode that gets another name is judged by the name it has (spec/names cases 22-25). */
 static int link_object(struct cc_call *call, struct cc_obj *from, const struct cc_loc *to)
 {
-	struct cc_loc source = {.parent = -1};
-	char path[32];
+	char path[CC_K_FDLINK];
 	int result;
 
 	if (!from->mount || !to->mount || from->mount->id != to->mount->id)
-		return to->mount                                                     ? -EXDEV
-		       : permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, NULL) ? -EACCES
-										     : -EXDEV;
+		return to->mount                                                        ? -EXDEV
+		       : permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, nothing) ? -EACCES
+											: -EXDEV;
 	result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
 	if (result)
 		return result;
-	if (!from->unnamed) {
-		memcpy(source.path, from->path, from->len + 1);
-		source.len = from->len;
-	}
-	result = permit_new(call, CC_VERB_LINK_TO, to, cc_object_of(from->st.mode), from->unnamed ? NULL : &source);
+	result = permit_new(call, CC_VERB_LINK_TO, to, cc_object_of(from->st.mode),
+			    from->unnamed ? nothing : (struct cc_view){from->path, from->len});
 	if (result)
 		return result;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", from->fd);
-	return done(linkat(AT_FDCWD, path, to->parent, to->name, AT_SYMLINK_FOLLOW));
+	cc_k_fdlink(from->fd, path);
+	return cc_k_done(linkat(AT_FDCWD, path, to->parent, to->name, AT_SYMLINK_FOLLOW));
 }
 
 /* A link to a symlink itself: its descriptor would be followed, so by place. */
@@ -212,8 +205,8 @@ static int link_symlink(struct cc_call *call, int dirfd, const char *path, struc
 	if (result == 0)
 		result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
 	if (result == 0)
-		result = permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_SYMLINK, &source);
-	return result ? result : done(linkat(source.parent, source.name, to->parent, to->name, 0));
+		result = permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_SYMLINK, view(&source));
+	return result ? result : cc_k_done(linkat(source.parent, source.name, to->parent, to->name, 0));
 }
 
 static int make_link(struct cc_call *call, int from_dir, uint64_t from_at, int to_dir, uint64_t to_at, int flags)
@@ -252,18 +245,18 @@ static int permit_rename(struct cc_call *call, const struct cc_loc *from, const 
 {
 	enum cc_object object = cc_object_of(modes[0]), other = cc_object_of(modes[1]);
 	enum cc_judge back = CC_JUDGE_NONE;
-	int result = cc_permit_loc(call, CC_VERB_RENAME_FROM, from, object, NULL, NULL);
+	int result = cc_permit_loc(call, CC_VERB_RENAME_FROM, from, object, nothing, NULL);
 
 	if (result == 0)
-		result = cc_permit_loc(call, CC_VERB_RENAME_TO, to, object, from, out_judge);
+		result = cc_permit_loc(call, CC_VERB_RENAME_TO, to, object, view(from), out_judge);
 	if (result || !(flags & EXCHANGE))
 		return result;
-	result = cc_permit_loc(call, CC_VERB_RENAME_FROM, to, other, NULL, NULL);
+	result = cc_permit_loc(call, CC_VERB_RENAME_FROM, to, other, nothing, NULL);
 	if (result == 0)
-		result = cc_permit_loc(call, CC_VERB_RENAME_TO, from, other, to, &back);
+		result = cc_permit_loc(call, CC_VERB_RENAME_TO, from, other, view(to), &back);
 	if (result == 0 && (back != CC_JUDGE_NONE || *out_judge != CC_JUDGE_NONE))
-		result = cc_refuse(call, CC_VERB_RENAME_TO, (struct cc_view){to->path, to->len}, "judged:exchange",
-				   "an exchange cannot be judged");
+		result =
+			cc_refuse(call, CC_VERB_RENAME_TO, view(to), "judged:exchange", "an exchange cannot be judged");
 	return result;
 }
 
@@ -304,7 +297,7 @@ static int rename_places(struct cc_call *call, const struct cc_loc *from, const 
 		return result;
 	if (!cc_alive(call))
 		return -ENOENT;
-	return done(syscall(SYS_renameat2, from->parent, from->name, to->parent, to->name, flags));
+	return cc_k_done(syscall(SYS_renameat2, from->parent, from->name, to->parent, to->name, flags));
 }
 
 static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, int to_dir, uint64_t to_at,
@@ -340,7 +333,7 @@ int cc_do_renameat2(struct cc_call *call, const uint64_t *arg)
 
 int cc_do_truncate(struct cc_call *call, const uint64_t *arg)
 {
-	char path[PATH_MAX], link[32];
+	char path[PATH_MAX], link[CC_K_FDLINK];
 	CC_AUTO_OBJ obj = {.fd = -1};
 	int result = cc_target_path(call, arg[0], path);
 
@@ -356,6 +349,6 @@ int cc_do_truncate(struct cc_call *call, const uint64_t *arg)
 	call->spelled = "";
 	if (result)
 		return result;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", obj.fd);
-	return done(truncate(link, (off_t)arg[1]));
+	cc_k_fdlink(obj.fd, link);
+	return cc_k_done(truncate(link, (off_t)arg[1]));
 }

@@ -23,25 +23,20 @@ static bool writes(const struct want *want)
 /* The verbs an open comes to. */
 static int permit_open(struct cc_call *call, const struct want *want, const struct cc_loc *loc)
 {
-	enum cc_judge judge = CC_JUDGE_NONE;
+	const struct cc_view nothing = {0};
 	int result = 0;
 
 	if (want->flags & O_CREAT)
-		result = cc_permit_loc(call, CC_VERB_CREATE, loc, CC_OBJECT_FILE, NULL, &judge);
-	if (result == 0 && judge != CC_JUDGE_NONE)
-		result = cc_judge_name(call, judge, CC_VERB_CREATE, loc);
-	judge = CC_JUDGE_NONE;
+		result = cc_permit_name(call, CC_VERB_CREATE, loc, CC_OBJECT_FILE, nothing);
 	if (result == 0 && (want->flags & (O_TRUNC | ACCESS)))
-		result = cc_permit_loc(call, CC_VERB_WRITE, loc, CC_OBJECT_FILE, NULL, &judge);
-	if (result == 0 && judge != CC_JUDGE_NONE)
-		result = cc_judge_name(call, judge, CC_VERB_WRITE, loc);
+		result = cc_permit_name(call, CC_VERB_WRITE, loc, CC_OBJECT_FILE, nothing);
 	return result;
 }
 
 /* An existing object by its descriptor: /proc/self/fd/N and everything outside our mounts. */
 static int open_object(struct cc_call *call, const struct want *want, struct cc_obj *obj)
 {
-	char path[32];
+	char path[CC_K_FDLINK];
 	int result = 0, fd;
 
 	if (cc_is_special(call->gate, obj))
@@ -62,7 +57,7 @@ static int open_object(struct cc_call *call, const struct want *want, struct cc_
 		return -ENOENT;
 	if (S_ISFIFO(obj->st.mode) && !(want->flags & O_NONBLOCK))
 		return cc_open_wait_for_peer(call, want, cc_fd_take(&obj->fd));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", obj->fd);
+	cc_k_fdlink(obj->fd, path);
 	fd = open(path, (int)(want->flags & KNOWN & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY |
 				O_NONBLOCK);
 	return fd < 0 ? -errno : cc_open_hand_over(call, want, fd);
@@ -238,17 +233,17 @@ static int open_any(struct cc_call *call, int dirfd, const char *given, const st
 		return result;
 	if (!cc_str_put(path, sizeof(path), given))
 		return -ENAMETOOLONG;
-	for (int hops = 0; hops <= LINKS_MAX; hops++) {
+	for (int hops = 0; hops <= CC_LINKS_MAX; hops++) {
 		CC_AUTO_LOC loc = {.parent = -1};
 
 		result = cc_locate_from(call, &base, path, 0, &loc);
 		if (result < 0)
 			return result;
 		result = loc.mount ? open_here(call, want, &loc) : open_outside(call, want, &loc);
-		if (result != -ELOOP || want->flags & O_NOFOLLOW)
-			return result == -ELOOP && want->flags & O_EXCL && want->flags & O_CREAT ? -EEXIST : result;
-		if (want->flags & O_CREAT && want->flags & O_EXCL)
+		if (result == -ELOOP && want->flags & O_CREAT && want->flags & O_EXCL)
 			return -EEXIST;
+		if (result != -ELOOP || want->flags & O_NOFOLLOW)
+			return result;
 		result = follow(&loc, path, &base);
 		if (result == -EINVAL) { /* changed under us: no link any more */
 			if (!cc_str_put(path, sizeof(path), loc.name))
@@ -309,9 +304,7 @@ int cc_do_creat(struct cc_call *call, const uint64_t *arg)
 
 int cc_do_openat2(struct cc_call *call, const uint64_t *arg)
 {
-	struct {
-		uint64_t flags, mode, resolve;
-	} how;
+	struct cc_open_how how;
 	struct want want;
 	int result;
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 
 enum {
-	LINKS_MAX = 40,
 	ACCESS = 3, /* musl's O_ACCMODE holds O_PATH too */
 	BARE_TMPFILE = 020000000,
 	/* What open(2) knows; it ignores the rest, openat2 refuses it. */

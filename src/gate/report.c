@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
 #include "gate/report.h"
 
-#include "os/fd.h"
+#include "gate/kernel.h"
+#include "os/clock.h"
 #include "os/peer.h"
 #include "wire/json.h"
 
@@ -9,11 +10,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -52,7 +51,7 @@ struct cc_report {
 	struct waiting *head, **tail;
 	size_t queued;
 	unsigned tokens;
-	time_t refilled;
+	int64_t refilled; /* the second */
 };
 
 enum cc_code cc_report_new(int sock, struct cc_report **out_report, struct cc_err *err)
@@ -110,17 +109,9 @@ static void queue(struct cc_report *report, const char *text, size_t len)
 	wake(report);
 }
 
-static time_t now(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &at);
-	return at.tv_sec;
-}
-
 static bool take_token(struct cc_report *report)
 {
-	time_t at = now();
+	int64_t at = cc_clock_ms() / 1000;
 
 	if (at != report->refilled) {
 		uint64_t more = (uint64_t)(at - report->refilled) * PER_SECOND + report->tokens;
@@ -154,14 +145,7 @@ static struct seen *seen_of(struct cc_report *report, const char *rule, bool *ou
 
 static void process_name(pid_t pid, char *out, size_t cap)
 {
-	char path[48];
-	CC_AUTO_FD fd = -1;
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? 0 : read(fd, out, cap - 1);
-	out[got > 0 ? got : 0] = '\0';
+	cc_k_proc_text(out, cap, "/proc/%d/comm", (int)pid);
 	out[strcspn(out, "\n")] = '\0';
 }
 

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40, PAGE = 4096 };
+enum { PAGE = 4096 };
 
 /* Some kernels lack process_vm_readv (no CROSS_MEMORY_ATTACH): /proc/TID/mem gives the same bytes. */
 static ssize_t read_by_file(pid_t tid, void *to, uint64_t from, size_t len)
@@ -171,7 +171,7 @@ static int take(struct walk *walk, const char *name, const char *rest)
 	if (result < 0)
 		return result;
 	if (S_ISLNK(st.mode) && (!last || walk->follow_last || must_dir)) {
-		if (++walk->links > LINKS_MAX)
+		if (++walk->links > CC_LINKS_MAX)
 			return -ELOOP;
 		result = cc_on_proc(walk->call->gate, &st) ? proc_link(walk, name) : CC_CALL_CONTINUE;
 		if (result == CC_CALL_CONTINUE)

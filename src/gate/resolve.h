@@ -4,6 +4,8 @@
 
 #include "gate/call.h"
 
+enum { CC_LINKS_MAX = 40 }; /* as the kernel has it */
+
 /* Copies len bytes of the target. 0 or -EFAULT. */
 int cc_target_read(const struct cc_call *call, void *to, uint64_t from, size_t len);
 /* Copies a path, once. 0, -EFAULT, -ENAMETOOLONG. */
@@ -12,9 +14,10 @@ int cc_target_path(const struct cc_call *call, uint64_t from, char path[PATH_MAX
 /* The directory a relative path starts from, as an O_PATH descriptor; -1 in *out_fd when path is absolute. */
 int cc_base(const struct cc_call *call, int dirfd, const char *path, int *out_fd);
 
-/* The place a name has or would have. resolve: openat2's bits for the way to the parent. */
+/* The place a name has or would have. */
 int cc_locate(const struct cc_call *call, int dirfd, const char *path, struct cc_loc *out);
-/* The same from an open directory (-1: path is absolute), which is taken when it is itself the parent. */
+/* The same from an open directory (-1: path is absolute), which is taken when it is itself the parent. resolve:
+ * openat2's bits for the way to the parent. */
 int cc_locate_from(const struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out);
 
 /* The object itself. */

@@ -1,7 +1,6 @@
 /* sock.c - bind, connect and signals by descriptor: calls on the target's own descriptors, which the gate duplicates,
  * so that neither the descriptor nor the address can be another one when the kernel acts (attacks 3). */
 #define _GNU_SOURCE
-#include "gate/judge.h"
 #include "gate/resolve.h"
 #include "gate/sock.h"
 
@@ -29,11 +28,6 @@ struct address {
 	} u;
 	socklen_t len;
 };
-
-static int done(long result)
-{
-	return result < 0 ? -errno : (int)result;
-}
 
 static int copy_address(const struct cc_call *call, uint64_t from, uint64_t len, struct address *out)
 {
@@ -77,58 +71,16 @@ static int duplicate(const struct cc_call *call, int fd, int *out_fd)
 	return 0;
 }
 
-/* Takes made.fd. */
-static void pin(struct cc_gate *gate, struct cc_gate_pin made)
-{
-	struct cc_statx st;
-	size_t kept = 0;
-
-	if (made.fd < 0 || cc_k_statx(made.fd, "", &st) < 0 || !S_ISSOCK(st.mode)) {
-		cc_fd_close(&made.fd);
-		return;
-	}
-	made.ino = st.ino;
-	made.dev_major = st.dev_major;
-	made.dev_minor = st.dev_minor;
-	pthread_mutex_lock(&gate->socket_lock);
-	for (size_t i = 0; i < gate->socket_count; i++) {
-		struct cc_gate_pin *old = &gate->sockets[i];
-
-		if (cc_k_statx(old->fd, "", &st) < 0 || st.nlink == 0)
-			cc_fd_close(&old->fd); /* removed since */
-		else
-			gate->sockets[kept++] = *old;
-	}
-	if (kept == CC_GATE_SOCKETS)
-		cc_fd_close(&made.fd); /* too many: this one cannot be connected to */
-	else
-		gate->sockets[kept++] = made;
-	gate->socket_count = kept;
-	pthread_mutex_unlock(&gate->socket_lock);
-}
-
-static void remember(struct cc_gate *gate, const struct cc_loc *loc)
-{
-	pin(gate, (struct cc_gate_pin){.fd = cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0)});
-}
-
 void cc_sock_grant(struct cc_gate *gate)
 {
 	for (size_t i = 0; i < gate->rules->sockets.count; i++)
-		pin(gate, (struct cc_gate_pin){.fd = open(gate->rules->sockets.items[i], O_PATH | O_CLOEXEC)});
+		cc_pins_add(&gate->sockets, open(gate->rules->sockets.items[i], O_PATH | O_CLOEXEC), S_IFSOCK);
 }
 
 /* Bound in this session, granted, or granted by a name that nobody inside can move. */
 static bool known(struct cc_gate *gate, const struct cc_obj *obj)
 {
-	bool found = false;
-
-	pthread_mutex_lock(&gate->socket_lock);
-	for (size_t i = 0; i < gate->socket_count && !found; i++)
-		found = gate->sockets[i].ino == obj->st.ino && gate->sockets[i].dev_major == obj->st.dev_major &&
-			gate->sockets[i].dev_minor == obj->st.dev_minor;
-	pthread_mutex_unlock(&gate->socket_lock);
-	return found || (!obj->mount && cc_strv_has(&gate->rules->sockets, obj->path));
+	return cc_pins_have(&gate->sockets, &obj->st) || (!obj->mount && cc_strv_has(&gate->rules->sockets, obj->path));
 }
 
 /* Does the spelling the program gave lead to the pinned directory for this thread too? The name space is held
@@ -171,11 +123,12 @@ static int bind_named(struct cc_call *call, int sock, const char *path, struct a
 	cc_wear_umask(call);
 	if (!cc_alive(call))
 		return -ENOENT;
-	result = done(bind(sock, &address->u.any, address->len));
+	result = cc_k_done(bind(sock, &address->u.any, address->len));
 	if (chdir("/") < 0)
 		return -errno;
 	if (result == 0 && loc->mount && loc->mount->mode != CC_MOUNT_PRIVATE)
-		remember(call->gate, loc);
+		cc_pins_add(&call->gate->sockets, cc_k_openat2(loc->parent, loc->name, O_PATH | O_NOFOLLOW, 0, 0),
+			    S_IFSOCK);
 	return result;
 }
 
@@ -185,7 +138,6 @@ int cc_do_bind(struct cc_call *call, const uint64_t *arg)
 	char path[PATH_MAX];
 	CC_AUTO_LOC loc = {.parent = -1};
 	CC_AUTO_FD sock = -1;
-	enum cc_judge judge = CC_JUDGE_NONE;
 	int result = copy_address(call, arg[1], arg[2], &address);
 
 	if (result < 0)
@@ -199,9 +151,7 @@ int cc_do_bind(struct cc_call *call, const uint64_t *arg)
 	if (result == 0)
 		result = cc_locate(call, AT_FDCWD, path, &loc);
 	if (result == 0)
-		result = cc_permit_loc(call, CC_VERB_BIND, &loc, CC_OBJECT_SOCKET, NULL, &judge);
-	if (result == 0 && judge != CC_JUDGE_NONE)
-		result = cc_judge_name(call, judge, CC_VERB_BIND, &loc);
+		result = cc_permit_name(call, CC_VERB_BIND, &loc, CC_OBJECT_SOCKET, (struct cc_view){0});
 	if (result == 0)
 		result = duplicate(call, (int)arg[0], &sock);
 	if (result == 0)
@@ -251,7 +201,7 @@ static int connect_once(struct connecting *it, int wait_ms)
 		return -errno;
 	if (!(flags & O_NONBLOCK))
 		fcntl(it->sock, F_SETFL, flags | O_NONBLOCK);
-	result = done(connect(it->sock, &it->address.u.any, it->address.len));
+	result = cc_k_done(connect(it->sock, &it->address.u.any, it->address.len));
 	if (flags & O_NONBLOCK)
 		return result; /* what the program asked for */
 	fcntl(it->sock, F_SETFL, flags);
@@ -294,7 +244,7 @@ static int permit_connect(struct cc_call *call, const char *path, struct connect
 		return -ECONNREFUSED;
 	}
 	it->via = cc_fd_take(&obj.fd);
-	snprintf(it->address.u.local.sun_path, sizeof(it->address.u.local.sun_path), "/proc/self/fd/%d", it->via);
+	cc_k_fdlink(it->via, it->address.u.local.sun_path);
 	it->address.len = (socklen_t)(PATH_AT + strlen(it->address.u.local.sun_path) + 1);
 	return 0;
 }
@@ -330,22 +280,13 @@ int cc_do_connect(struct cc_call *call, const uint64_t *arg)
 static int pid_behind(int fd)
 {
 	char path[PATH_MAX], text[1024], *at;
-	ssize_t got;
 	int len = cc_k_fdpath(fd, path, sizeof(path));
 
 	if (len < 0)
 		return len;
 	if (strncmp(path, "/proc/", 6) == 0)
 		return (int)strtol(path + 6, NULL, 10);
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	{
-		CC_AUTO_FD info = open(path, O_RDONLY | O_CLOEXEC);
-
-		got = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
-	}
-	if (got <= 0)
-		return -EBADF;
-	text[got] = '\0';
+	cc_k_proc_text(text, sizeof(text), "/proc/self/fdinfo/%d", fd);
 	at = strstr(text, "\nPid:");
 	return at ? (int)strtol(at + 5, NULL, 10) : -EBADF;
 }
@@ -365,5 +306,5 @@ int cc_do_pidfd_send_signal(struct cc_call *call, const uint64_t *arg)
 		return -EPERM;
 	if (!cc_alive(call))
 		return -ENOENT;
-	return done(syscall(SYS_pidfd_send_signal, fd, (int)arg[1], NULL, (unsigned)arg[3]));
+	return cc_k_done(syscall(SYS_pidfd_send_signal, fd, (int)arg[1], NULL, (unsigned)arg[3]));
 }

@@ -34,10 +34,10 @@ static int fifo_step(struct cc_gate *gate, void *state)
 {
 	struct fifo *fifo = state;
 	struct pollfd ready = {.events = POLLIN};
-	char path[32];
+	char path[CC_K_FDLINK];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fifo->fd);
+	cc_k_fdlink(fifo->fd, path);
 	if (fifo->end < 0)
 		fifo->end = open(path, fifo->flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fifo->end < 0)
@@ -105,19 +105,12 @@ static int permit_proc(struct cc_call *call, const struct cc_obj *obj)
 }
 
 /* /dev/tty is the terminal of whoever opens it: PID 1 has none, so the caller's is looked up. */
-static int own_terminal(const struct cc_call *call, char path[32])
+static int own_terminal(const struct cc_call *call, char path[CC_K_FDLINK])
 {
 	char text[512], *at;
 	long number = 0;
-	ssize_t got;
 
-	snprintf(path, 32, "/proc/%d/stat", (int)call->tid);
-	{
-		CC_AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
-
-		got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	}
-	text[got > 0 ? got : 0] = '\0';
+	cc_k_proc_text(text, sizeof(text), "/proc/%d/stat", (int)call->tid);
 	at = strrchr(text, ')'); /* ") S ppid pgrp session tty_nr" */
 	for (int i = 0; at && i < 5; i++)
 		at = strchr(at + 1, ' ');
@@ -125,7 +118,7 @@ static int own_terminal(const struct cc_call *call, char path[32])
 		number = strtol(at + 1, NULL, 10);
 	if (number >> 8 < 136 || number >> 8 > 143)
 		return -ENXIO;
-	snprintf(path, 32, "/dev/pts/%ld", ((number >> 8) - 136) * 256 + (number & 0xff));
+	snprintf(path, CC_K_FDLINK, "/dev/pts/%ld", ((number >> 8) - 136) * 256 + (number & 0xff));
 	return 0;
 }
 
@@ -138,13 +131,13 @@ static bool is_write_access(const struct want *want)
  * are judged that would be a race for a denied file, because the floor knows no reading: so it is opened here. */
 int cc_open_special(struct cc_call *call, const struct want *want, struct cc_obj *obj)
 {
-	char path[32];
+	char path[CC_K_FDLINK];
 	int fd, result = 0;
 
 	if (!call->gate->rules->reads_judged && !want->raced)
 		/* The floor judges a raced path, but for truncation without write access. */
 		return want->flags & O_TRUNC && !is_write_access(want) ? -EACCES : CC_CALL_CONTINUE;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", obj->fd);
+	cc_k_fdlink(obj->fd, path);
 	if (cc_on_proc(call->gate, &obj->st))
 		result = permit_proc(call, obj);
 	else if (S_ISCHR(obj->st.mode) && obj->st.rdev_major == 5 && obj->st.rdev_minor == 0)

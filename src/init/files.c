@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,16 +113,9 @@ int cc_files_list(const struct cc_rules *rules, const char *path, struct cc_buf 
 /* Stopped, dying or dead: nothing more to wait for. */
 static bool is_at_rest(pid_t pid)
 {
-	char path[32], text[512], *at;
-	CC_AUTO_FD fd = -1;
-	ssize_t got;
+	char text[512], *at;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (got <= 0)
-		return true;
-	text[got] = '\0';
+	cc_k_proc_text(text, sizeof(text), "/proc/%d/stat", (int)pid);
 	at = strrchr(text, ')');
 	return !at || !at[1] || strchr("TtZX", at[2]);
 }

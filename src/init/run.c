@@ -109,7 +109,6 @@ enum cc_code cc_runs_exec(struct cc_init *init, struct cc_runs *runs, const stru
 	enum cc_code code = CC_OK;
 
 	memset(&wanted, 0, sizeof(wanted));
-	wanted.magic = CC_EXEC_MAGIC;
 	result = snprintf(wanted.cwd, sizeof(wanted.cwd), "%s", cc_json_str(request, "cwd", "/"));
 	result = result < 0 || (size_t)result >= sizeof(wanted.cwd) ? -ENAMETOOLONG : 0;
 	if (result == 0)

@@ -130,7 +130,6 @@ static enum cc_code read_setup(struct cc_init *init, int fd, struct cc_err *err)
 		code = read_ports(init, cc_json_get(root, "listen"), err);
 	if (code == CC_OK) {
 		init->threads = (unsigned)cc_json_int(root, "threads", CC_GATE_THREADS_MIN);
-		init->read_only_root = cc_json_bool(root, "read_only_root", false);
 		read_twin(init, root);
 	}
 	cc_json_doc_free(doc);
@@ -264,15 +263,6 @@ static enum cc_code step_proc(struct cc_init *init, struct cc_err *err)
 	return CC_OK;
 }
 
-static enum cc_code step_root(struct cc_init *init, struct cc_err *err)
-{
-	if (!init->read_only_root)
-		return CC_OK;
-	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0)
-		return cc_fail(err, CC_ESYS, errno, "cannot make / read-only");
-	return CC_OK;
-}
-
 static enum cc_code step_self(struct cc_init *init, struct cc_err *err)
 {
 	/* 0 would not stop a core_pattern that is a pipe; 1 does (attacks 18). */
@@ -357,10 +347,10 @@ static const struct {
 	const char *name;
 	enum cc_code (*run)(struct cc_init *init, struct cc_err *err);
 } steps[] = {
-	{"stdio", step_stdio},     {"setup", step_setup}, {"devpts", step_devpts}, {"limits", step_limits},
-	{"proc", step_proc},       {"root", step_root},   {"self", step_self},     {"listen", step_listen},
-	{"go", step_go},           {"power", step_power}, {"gate", step_gate},     {"zygote", cc_zygote_start},
-	{"confine", step_confine}, {"ready", step_ready},
+	{"stdio", step_stdio}, {"setup", step_setup}, {"devpts", step_devpts},     {"limits", step_limits},
+	{"proc", step_proc},   {"self", step_self},   {"listen", step_listen},     {"go", step_go},
+	{"power", step_power}, {"gate", step_gate},   {"zygote", cc_zygote_start}, {"confine", step_confine},
+	{"ready", step_ready},
 };
 
 static void tell_failure(int control, const char *step, const struct cc_err *why)

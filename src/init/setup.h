@@ -20,7 +20,6 @@ struct cc_init {
 	size_t port_count;
 	unsigned threads;
 	unsigned off; /* CC_OFF_*; twin builds only */
-	bool read_only_root;
 	char fail_at[32]; /* twin builds only: the step that fails as if the system had refused it */
 	struct cc_report *report;
 	struct cc_gate *gate;

@@ -134,7 +134,7 @@ static enum cc_code enter(struct cc_init *init, int sock, struct cc_err *err)
 					 .reserved_first = 1,
 					 .reserved_last = (uint32_t)getpid()};
 	struct word word = {.kind = WORD_LISTENER};
-	int abi = cc_k_landlock_abi(), listener = -1, result;
+	int abi = init->landlock_abi, listener = -1, result;
 	enum cc_code code = give_up_power(&init->files, err);
 
 	if (code != CC_OK)
@@ -169,7 +169,7 @@ static pid_t fork_for_init(void)
 	return (pid_t)syscall(SYS_clone, (unsigned long)CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
 }
 
-static void serve(int sock)
+static _Noreturn void serve(int sock)
 {
 	static struct cc_peer_msg msg;
 
@@ -223,7 +223,6 @@ static _Noreturn void zygote(struct cc_init *init, int sock)
 	}
 	speak(sock, &up, -1);
 	serve(sock);
-	_exit(0);
 }
 
 static enum cc_code hear(struct cc_init *init, int kind, int *out_fd, struct cc_err *err)

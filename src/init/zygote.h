@@ -8,13 +8,11 @@
 #include <limits.h>
 
 struct cc_exec_request {
-	uint32_t magic;
 	bool pty;
-	bool stdio; /* three descriptors follow the argument block */
 	char cwd[PATH_MAX];
 };
 /* Descriptors beside it: argument block, stdin, stdout, stderr, error pipe. */
-enum { CC_EXEC_MAGIC = 0x63636578, CC_EXEC_FDS = 5, CC_EXEC_BLOCK = 0, CC_EXEC_STDIN = 1, CC_EXEC_ERROR = 4 };
+enum { CC_EXEC_FDS = 5, CC_EXEC_BLOCK = 0, CC_EXEC_STDIN = 1, CC_EXEC_ERROR = 4 };
 
 /* What a child that could not start writes into the error pipe. */
 struct cc_exec_failure {

@@ -27,7 +27,6 @@ struct proof_run {
 	bool over;
 	bool refused_name;
 	bool refused_host;
-	int code;
 };
 
 static void on_event(void *context, const struct cc_event *event)
@@ -48,7 +47,6 @@ static void on_note(void *context, struct cc_note *note)
 
 	if (note->kind == CC_NOTE_EXIT || note->kind == CC_NOTE_REFUSED || note->kind == CC_NOTE_LOST)
 		run->over = true;
-	run->code = note->kind == CC_NOTE_EXIT ? note->code : run->code;
 }
 
 static enum cc_code watch(struct cc_session *session, struct proof_run *run, struct cc_err *err)
@@ -155,7 +153,7 @@ enum cc_code cc_proof_run(char *const *env, struct cc_proof *out_proof, struct c
 	char dir[] = "/tmp/ccbox-probe-XXXXXX";
 	CC_AUTO(cc_session) session = NULL;
 	struct cc_prepared prepared = {0};
-	struct proof_run run = {.code = -1};
+	struct proof_run run = {0};
 	enum cc_code code;
 
 	*out_proof = (struct cc_proof){0};

@@ -70,6 +70,9 @@ cd .. && mkdir docs6 && cd docs6 || exit 1
 n 4 'by a symlink' run "printf '%s' '$evil' > cfg && mkdir refs objects && echo 'ref: refs/heads/m' > HEAD && ln -s cfg config"
 cd ..
 n 4 'a directory renamed to .git' run "mkdir nest nest/d && mv nest/d nest/.git"
+n 4 'a todo list too long to be judged' run "mkdir work/.git/rebase-merge && head -c 2M /dev/zero > long && mv long work/.git/rebase-merge/git-rebase-todo"
+echo 'expect "spelled":"work/.git/rebase-merge/git-rebase-todo","rule":"git:operation"'
+rm -rf long work/.git/rebase-merge
 n 4 'init --bare' git init -q --bare bare
 n 4 'a gitfile' put sub/.git 'gitdir: ../docs3'
 n 4 'a gitfile by rename' run "echo 'gitdir: ../docs3' > sub/.git.lock && mv sub/.git.lock sub/.git"
