@@ -19,7 +19,7 @@ struct cc_init {
 	uint16_t ports[CC_INIT_LISTEN_MAX];
 	size_t port_count;
 	unsigned threads;
-	unsigned off; /* CC_OFF_*; twin builds only */
+	unsigned off;     /* CC_OFF_*; twin builds only */
 	char fail_at[32]; /* twin builds only: the step that fails as if the system had refused it */
 	struct cc_report *report;
 	struct cc_gate *gate;
