@@ -19,7 +19,13 @@ enum { FOLDS_CASE = 0x40000000 };
 
 void cc_loc_done(struct cc_loc *loc)
 {
-	cc_fd_close(&loc->parent);
+	if (!loc->kept)
+		cc_fd_close(&loc->parent);
+}
+
+int cc_loc_take(struct cc_loc *loc)
+{
+	return loc->kept ? fcntl(loc->parent, F_DUPFD_CLOEXEC, 0) : cc_fd_take(&loc->parent);
 }
 
 void cc_obj_done(struct cc_obj *obj)
@@ -111,9 +117,28 @@ bool cc_pins_have(struct cc_gate_pins *pins, const struct cc_statx *st)
 
 bool cc_alive(const struct cc_call *call)
 {
-	uint64_t id = call->notif->id;
+	struct cc_caller caller = {call->tid, call->gate->listener, call->notif->id};
 
-	return ioctl(call->gate->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+	return cc_caller_alive(&caller);
+}
+
+void cc_hold(struct cc_call *call)
+{
+	if (call->holds)
+		return;
+	if (call->exclusive)
+		pthread_rwlock_wrlock(&call->gate->names);
+	else
+		pthread_rwlock_rdlock(&call->gate->names);
+	call->holds = true;
+	call->epoch = atomic_load(&call->gate->epoch);
+}
+
+void cc_let_go(struct cc_call *call)
+{
+	if (call->holds)
+		pthread_rwlock_unlock(&call->gate->names);
+	call->holds = false;
 }
 
 static void describe(const struct cc_call *call, enum cc_verb verb, struct cc_view path, struct cc_violation *out)
@@ -328,45 +353,26 @@ int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *
 	return result == 0 && judge != CC_JUDGE_NONE ? cc_judge_obj(call, judge, verb, obj) : result;
 }
 
-static int read_umask(int fd)
-{
-	char text[256], *at;
-	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
-
-	if (got <= 0)
-		return -1;
-	text[got] = '\0';
-	at = strstr(text, "\nUmask:");
-	return at ? (int)strtol(at + 7, NULL, 8) : -1;
-}
-
-static int target_umask(struct cc_call *call)
-{
-	struct cc_gate_umask *entry = &call->worker->umasks[(unsigned)call->tid % CC_GATE_UMASKS];
-	char path[32];
-	int mask;
-
-	if (entry->tid == call->tid && entry->fd > 0) {
-		mask = read_umask(entry->fd);
-		if (mask >= 0)
-			return mask;
-	}
-	if (entry->fd > 0)
-		close(entry->fd);
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)call->tid);
-	entry->fd = open(path, O_RDONLY | O_CLOEXEC);
-	entry->tid = call->tid;
-	mask = entry->fd < 0 ? -1 : read_umask(entry->fd);
-	return mask < 0 ? 077 : mask;
-}
-
 void cc_wear_umask(struct cc_call *call)
 {
-	mode_t mask = (mode_t)target_umask(call);
+	struct cc_caller caller = {call->tid, call->gate->listener, call->notif->id};
+	mode_t mask = cc_task_umask(&call->worker->tasks, &call->gate->umasks, &caller);
 
 	if (mask != call->worker->mask)
 		umask(mask);
 	call->worker->mask = mask;
+}
+
+int cc_do_umask(struct cc_call *call, const uint64_t *arg)
+{
+	(void)arg;
+	cc_umask_changes(&call->gate->umasks, call->tid);
+	return CC_CALL_CONTINUE; /* no path: nothing to race for */
+}
+
+void cc_dirs_stale(struct cc_gate *gate)
+{
+	atomic_fetch_add(&gate->epoch, 1);
 }
 
 int cc_send_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec)

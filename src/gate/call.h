@@ -8,13 +8,16 @@
 #define CC_GATE_CALL_H
 
 #include "gate/gate.h"
-#include "gate/kernel.h"
 #include "gate/report.h"
+#include "kernel/calls.h"
+#include "kernel/dirs.h"
+#include "kernel/task.h"
 #include "policy/decide.h"
 
 #include <limits.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -32,20 +35,19 @@ struct cc_gate_mount {
 	size_t len;
 };
 
-enum { CC_GATE_UMASKS = 32, CC_GATE_SOCKETS = 256, CC_GATE_REPOS = 128 };
-
-/* A kept descriptor of /proc/TID/status: it names the task, not the number, so it cannot go stale unseen. */
-struct cc_gate_umask {
-	pid_t tid;
-	int fd;
-};
+enum { CC_GATE_SOCKETS = 256, CC_GATE_REPOS = 128 };
 
 struct cc_worker {
 	struct cc_gate *gate;
 	pthread_t thread;
 	unsigned index;
-	mode_t mask; /* this thread's own, to save a call */
-	struct cc_gate_umask umasks[CC_GATE_UMASKS];
+	atomic_bool turn;            /* it receives; given and taken by the watcher */
+	atomic_uint_fast64_t serial; /* of its calls; odd while at one */
+	uint64_t seen;               /* the watcher's: serial when it looked last */
+	pthread_cond_t called;       /* it has a turn */
+	mode_t mask;                 /* this thread's own, to save a call */
+	struct cc_tasks tasks;
+	struct cc_dirs dirs;
 };
 
 /* What was made in this session and is known again by its inode: sockets that were bound, git directories. Each
@@ -67,6 +69,16 @@ bool cc_pins_have(struct cc_gate_pins *pins, const struct cc_statx *st);
 
 struct cc_waiter;
 
+/* Who receives: turns.h */
+struct cc_turns {
+	pthread_t watcher;
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	atomic_bool resting;      /* the watcher sleeps until there is work */
+	unsigned least, most;     /* receivers */
+	unsigned queued, without; /* looks in succession that found calls waiting, or none */
+};
+
 struct cc_gate {
 	const struct cc_rules *rules;
 	struct cc_report *report;
@@ -82,6 +94,9 @@ struct cc_gate {
 	struct cc_worker *workers;
 	unsigned worker_count;
 	unsigned parked; /* threads that reached their wait, with their tids known */
+	struct cc_turns turns;
+	struct cc_umasks umasks;
+	atomic_uint epoch; /* of every kept directory */
 	struct cc_waiter *waiter;
 	struct cc_gate_pins sockets; /* that may be connected to; one too many is not */
 	struct cc_gate_pins repos;   /* git directories that this session made; one too many stays */
@@ -93,13 +108,16 @@ struct cc_call {
 	struct seccomp_notif *notif;
 	const char *name; /* of the system call */
 	pid_t tid;
-	bool exclusive;      /* the name space is held exclusively */
+	bool exclusive;      /* it is to hold the name space exclusively */
+	bool holds;          /* it does hold the name space, one way or the other */
+	unsigned epoch;      /* when the name space was taken hold of */
 	const char *spelled; /* the path as the program wrote it, for events */
 };
 
 /* A name in a pinned directory. */
 struct cc_loc {
 	int parent;
+	bool kept;          /* parent stays open: it is one of the worker's */
 	struct cc_statx at; /* of the parent */
 	const struct cc_gate_mount *mount;
 	bool slash;   /* trailing slash */
@@ -120,6 +138,8 @@ struct cc_obj {
 };
 
 void cc_loc_done(struct cc_loc *loc);
+/* The parent as a descriptor of the caller's; -1 when there is none left. */
+int cc_loc_take(struct cc_loc *loc);
 void cc_obj_done(struct cc_obj *obj);
 #define CC_AUTO_LOC __attribute__((cleanup(cc_loc_done))) struct cc_loc
 #define CC_AUTO_OBJ __attribute__((cleanup(cc_obj_done))) struct cc_obj
@@ -155,6 +175,15 @@ int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, cons
 /* The thread takes on the target's umask. */
 void cc_wear_umask(struct cc_call *call);
 
+/* The name space stays as it is from here on: shared, or exclusively where the call asks for it. Taken by the first
+ * look at a path (cc_base), after everything was copied from the target: a page of its that does not come must not keep
+ * the others from moving directories. */
+void cc_hold(struct cc_call *call);
+void cc_let_go(struct cc_call *call);
+
+/* A directory was moved or removed, or who may go through it has changed: nothing kept is believed any more. */
+void cc_dirs_stale(struct cc_gate *gate);
+
 /* Puts fd into the target and answers with its number; closes fd. */
 int cc_send_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec);
 void cc_answer(struct cc_gate *gate, uint64_t id, int result);
@@ -166,7 +195,7 @@ typedef int cc_handler(struct cc_call *call, const uint64_t *arg);
 	X(renameat2) X(link) X(linkat) X(symlink) X(symlinkat) X(unlink) X(unlinkat) X(rmdir) X(truncate) \
 	X(chmod) X(fchmod) X(fchmodat) X(fchmodat2) X(chown) X(lchown) X(fchown) X(fchownat) X(utime) X(utimes) \
 	X(futimesat) X(utimensat) X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr) X(lremovexattr) \
-	X(fremovexattr) X(setxattrat) X(removexattrat) X(bind) X(connect) X(pidfd_send_signal)
+	X(fremovexattr) X(setxattrat) X(removexattrat) X(bind) X(connect) X(pidfd_send_signal) X(umask)
 /* clang-format on */
 #define CC_HANDLER_DECLARE(call_name) cc_handler cc_do_##call_name;
 CC_HANDLERS(CC_HANDLER_DECLARE)

@@ -3,6 +3,7 @@
 
 #include "gate/call.h"
 #include "gate/sock.h"
+#include "gate/turns.h"
 #include "gate/wait.h"
 #include "os/fd.h"
 #include "plan/syscalls.h"
@@ -155,16 +156,16 @@ static int run(struct cc_call *call)
 	if (!handler)
 		return -ENOSYS;
 	call->name = by_nr[nr].name;
-	pthread_rwlock_rdlock(&call->gate->names);
+	call->worker->tasks.seen = NULL;
+	cc_umask_settles(&call->gate->umasks, call->tid);
 	result = handler(call, arg);
-	pthread_rwlock_unlock(&call->gate->names);
+	cc_let_go(call);
 	if (result == CC_CALL_EXCLUSIVE) {
 		/* Decided afresh from a fresh copy: nothing of the first try is used. */
 		call->exclusive = true;
 		call->spelled = "";
-		pthread_rwlock_wrlock(&call->gate->names);
 		result = handler(call, arg);
-		pthread_rwlock_unlock(&call->gate->names);
+		cc_let_go(call);
 	}
 	return result;
 }
@@ -193,12 +194,13 @@ static void *work(void *context)
 		char room[512]; /* a newer kernel's may be longer */
 	} got;
 
-	/* A working directory and a umask of its own. */
+	/* A working directory and a umask of its own, while PID 1 still may. */
 	if (unshare(CLONE_FS) < 0)
 		_exit(CC_GATE_LOST);
 	worker->mask = umask(077);
 	umask(worker->mask);
 	cc_gate_park(gate);
+	cc_turn_await(worker);
 	while (receive(gate, &got.notif, sizeof(got))) {
 		struct cc_call call = {
 			.gate = gate,
@@ -208,30 +210,34 @@ static void *work(void *context)
 			.spelled = "",
 		};
 
+		cc_turn_begin(worker);
 		cc_answer(gate, got.notif.id, run(&call));
+		cc_turn_end(worker);
+		cc_turn_await(worker);
 	}
 	return NULL;
 }
 
-static enum cc_code make_threads(struct cc_gate *gate, unsigned threads, struct cc_err *err)
+static enum cc_code make_threads(struct cc_gate *gate, unsigned receivers, struct cc_err *err)
 {
 	pthread_attr_t attr;
 	enum cc_code code = CC_OK;
 
-	if (threads < CC_GATE_THREADS_MIN)
-		threads = CC_GATE_THREADS_MIN;
-	if (threads > CC_GATE_THREADS_MAX)
-		threads = CC_GATE_THREADS_MAX;
-	gate->workers = calloc(threads, sizeof(*gate->workers));
+	gate->turns.least = receivers < CC_GATE_THREADS_MIN   ? CC_GATE_THREADS_MIN
+			    : receivers > CC_GATE_THREADS_MAX ? CC_GATE_THREADS_MAX
+							      : receivers;
+	gate->workers = calloc(CC_GATE_THREADS_MAX, sizeof(*gate->workers));
 	if (!gate->workers)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
-	for (unsigned i = 0; i < threads && code == CC_OK; i++) {
+	for (unsigned i = 0; i < CC_GATE_THREADS_MAX && code == CC_OK; i++) {
 		struct cc_worker *worker = &gate->workers[i];
 		int error;
 
-		*worker = (struct cc_worker){.gate = gate, .index = i};
+		worker->gate = gate;
+		worker->index = i;
+		pthread_cond_init(&worker->called, NULL);
 		error = pthread_create(&worker->thread, &attr, work, worker);
 		if (error)
 			code = cc_fail(err, CC_ESYS, error, "gate thread");
@@ -240,16 +246,18 @@ static enum cc_code make_threads(struct cc_gate *gate, unsigned threads, struct 
 	}
 	if (code == CC_OK)
 		code = cc_waiter_start(gate, &attr, err);
+	if (code == CC_OK)
+		code = cc_turns_start(gate, &attr, err);
 	pthread_attr_destroy(&attr);
 	/* All of them have their ids before the first process is forked. */
 	pthread_mutex_lock(&gate->start_lock);
-	while (code == CC_OK && gate->parked < gate->worker_count + 1)
+	while (code == CC_OK && gate->parked < gate->worker_count + 2)
 		pthread_cond_wait(&gate->start, &gate->start_lock);
 	pthread_mutex_unlock(&gate->start_lock);
 	return code;
 }
 
-enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report, unsigned threads, unsigned off,
+enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report, unsigned receivers, unsigned off,
 			  struct cc_gate **out_gate, struct cc_err *err)
 {
 	struct cc_gate *gate = calloc(1, sizeof(*gate));
@@ -265,6 +273,9 @@ enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report
 	gate->listener = -1;
 	pthread_rwlock_init(&gate->names, NULL);
 	pthread_mutex_init(&gate->start_lock, NULL);
+	pthread_mutex_init(&gate->turns.lock, NULL);
+	cc_umasks_init(&gate->umasks);
+	pthread_cond_init(&gate->turns.work, NULL);
 	cc_pins_init(&gate->sockets, CC_GATE_SOCKETS);
 	cc_pins_init(&gate->repos, CC_GATE_REPOS);
 	pthread_cond_init(&gate->start, NULL);
@@ -279,7 +290,7 @@ enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report
 	if (code == CC_OK)
 		cc_sock_grant(gate);
 	if (code == CC_OK)
-		code = make_threads(gate, threads, err);
+		code = make_threads(gate, receivers, err);
 	if (code == CC_OK)
 		*out_gate = gate; /* lives as long as PID 1 */
 	return code;

@@ -15,11 +15,12 @@ struct cc_gate;
 /* Twin builds only: what an attack test must find missing. */
 enum { CC_OFF_GATE = 1, CC_OFF_FILTER = 2, CC_OFF_FLOOR = 4, CC_OFF_MOUNTS = 8 };
 
-enum { CC_GATE_THREADS_MIN = 2, CC_GATE_THREADS_MAX = 16 };
+enum { CC_GATE_THREADS_MIN = 1, CC_GATE_THREADS_MAX = 16 };
 
 /* Looks the writable mounts up and makes every thread there will ever be, parked: their ids are small and known
- * before the filter is written (attacks 13). rules and report stay the caller's and outlive the gate. */
-CC_MUST enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report, unsigned threads,
+ * before the filter is written (attacks 13). receivers: how many take calls at the least (turns.h). rules and report
+ * stay the caller's and outlive the gate. */
+CC_MUST enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report, unsigned receivers,
 				  unsigned off, struct cc_gate **out_gate, struct cc_err *err);
 /* Takes the listener and lets the threads go. Every process up to last_reserved is ours. */
 CC_MUST enum cc_code cc_gate_start(struct cc_gate *gate, int listener, pid_t last_reserved, struct cc_err *err);

@@ -70,6 +70,14 @@ static unsigned lookup(uint64_t flags)
 	return (flags & AT_SYMLINK_NOFOLLOW ? 0 : CC_FOLLOW) | (flags & AT_EMPTY_PATH ? CC_EMPTY_OK : 0);
 }
 
+/* Who may go through a directory has changed. */
+static int changed(struct cc_call *call, const struct cc_obj *obj, int result)
+{
+	if (S_ISDIR(obj->st.mode))
+		cc_dirs_stale(call->gate);
+	return result;
+}
+
 /* No setuid and setgid on files; sticky and setgid stay possible on directories (attacks 14). */
 static int set_mode(const struct cc_obj *obj, uint64_t mode)
 {
@@ -88,7 +96,7 @@ static int chmod_path(struct cc_call *call, int dirfd, uint64_t path_at, uint64_
 			     ? -EINVAL
 			     : by_path(call, dirfd, path_at, lookup(flags), &obj);
 
-	return result ? result : set_mode(&obj, mode);
+	return result ? result : changed(call, &obj, set_mode(&obj, mode));
 }
 
 int cc_do_chmod(struct cc_call *call, const uint64_t *arg)
@@ -111,7 +119,7 @@ int cc_do_fchmod(struct cc_call *call, const uint64_t *arg)
 	CC_AUTO_OBJ obj = {.fd = -1};
 	int result = by_fd(call, (int)arg[0], &obj);
 
-	return result ? result : set_mode(&obj, arg[1]);
+	return result ? result : changed(call, &obj, set_mode(&obj, arg[1]));
 }
 
 static int set_owner(const struct cc_obj *obj, uint64_t uid, uint64_t gid)
@@ -126,7 +134,7 @@ static int chown_path(struct cc_call *call, int dirfd, uint64_t path_at, uint64_
 			     ? -EINVAL
 			     : by_path(call, dirfd, path_at, lookup(flags), &obj);
 
-	return result ? result : set_owner(&obj, uid, gid);
+	return result ? result : changed(call, &obj, set_owner(&obj, uid, gid));
 }
 
 int cc_do_chown(struct cc_call *call, const uint64_t *arg)
@@ -149,7 +157,7 @@ int cc_do_fchown(struct cc_call *call, const uint64_t *arg)
 	CC_AUTO_OBJ obj = {.fd = -1};
 	int result = by_fd(call, (int)arg[0], &obj);
 
-	return result ? result : set_owner(&obj, arg[1], arg[2]);
+	return result ? result : changed(call, &obj, set_owner(&obj, arg[1], arg[2]));
 }
 
 static int set_times(const struct cc_obj *obj, const struct timespec *times)
@@ -271,7 +279,7 @@ static int change_xattr(struct cc_call *call, int dirfd, uint64_t path_at, unsig
 	if (!path_at && dirfd < 0)
 		return -EFAULT;
 	result = path_at ? by_path(call, dirfd, path_at, flags, &obj) : by_fd(call, dirfd, &obj);
-	return result ? result : set_xattr(&obj, what);
+	return result ? result : changed(call, &obj, set_xattr(&obj, what));
 }
 
 static int put_xattr(struct cc_call *call, int dirfd, uint64_t path_at, unsigned lookup_flags, const uint64_t *arg)

@@ -12,15 +12,9 @@
 
 enum { NOREPLACE = 1, EXCHANGE = 2 };
 
-/* The path argument, located. */
-static int place(struct cc_call *call, int dirfd, uint64_t path_at, char path[PATH_MAX], struct cc_loc *out)
+/* A path that was copied, located. */
+static int place(struct cc_call *call, int dirfd, const char *path, struct cc_loc *out)
 {
-	int result;
-
-	out->parent = -1;
-	result = cc_target_path(call, path_at, path);
-	if (result < 0)
-		return result;
 	call->spelled = path;
 	return cc_locate(call, dirfd, path, out);
 }
@@ -54,9 +48,11 @@ static int permit_new(struct cc_call *call, enum cc_verb verb, const struct cc_l
 static int make_dir(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t mode)
 {
 	char path[PATH_MAX];
-	CC_AUTO_LOC loc;
-	int result = place(call, dirfd, path_at, path, &loc);
+	CC_AUTO_LOC loc = {.parent = -1};
+	int result = cc_target_path(call, path_at, path);
 
+	if (result == 0)
+		result = place(call, dirfd, path, &loc);
 	if (result == 0)
 		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, nothing);
 	if (result)
@@ -97,7 +93,9 @@ static int make_node(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t
 	for (size_t i = 0; i < CC_COUNT(nodes); i++) {
 		if ((mode & S_IFMT) != nodes[i].type)
 			continue;
-		result = place(call, dirfd, path_at, path, &loc);
+		result = cc_target_path(call, path_at, path);
+		if (result == 0)
+			result = place(call, dirfd, path, &loc);
 		if (result == 0)
 			result = permit_new(call, nodes[i].verb, &loc, nodes[i].object, nothing);
 	}
@@ -128,7 +126,9 @@ static int make_symlink(struct cc_call *call, uint64_t target_at, int dirfd, uin
 	if (result == 0 && !*target)
 		result = -ENOENT;
 	if (result == 0)
-		result = place(call, dirfd, path_at, path, &loc);
+		result = cc_target_path(call, path_at, path);
+	if (result == 0)
+		result = place(call, dirfd, path, &loc);
 	/* Its own name only: what it points at is judged when somebody goes through it. */
 	if (result == 0)
 		result = permit_new(call, CC_VERB_SYMLINK, &loc, CC_OBJECT_SYMLINK, nothing);
@@ -150,11 +150,17 @@ static int remove_name(struct cc_call *call, int dirfd, uint64_t path_at, uint64
 	enum cc_verb verb = flags & AT_REMOVEDIR ? CC_VERB_RMDIR : CC_VERB_UNLINK;
 	char path[PATH_MAX];
 	CC_AUTO_LOC loc = {.parent = -1};
-	int result = flags & ~(uint64_t)AT_REMOVEDIR ? -EINVAL : place(call, dirfd, path_at, path, &loc);
+	int result = flags & ~(uint64_t)AT_REMOVEDIR ? -EINVAL : cc_target_path(call, path_at, path);
 
 	if (result == 0)
+		result = place(call, dirfd, path, &loc);
+	if (result == 0)
 		result = permit_new(call, verb, &loc, CC_OBJECT_UNKNOWN, nothing);
-	return result ? result : cc_k_done(unlinkat(loc.parent, loc.name, (int)flags));
+	if (result == 0)
+		result = cc_k_done(unlinkat(loc.parent, loc.name, (int)flags));
+	if (result == 0 && verb == CC_VERB_RMDIR)
+		cc_dirs_stale(call->gate);
+	return result;
 }
 
 int cc_do_unlink(struct cc_call *call, const uint64_t *arg)
@@ -217,11 +223,13 @@ static int make_link(struct cc_call *call, int from_dir, uint64_t from_at, int t
 	int result = flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) ? -EINVAL : cc_target_path(call, from_at, from_path);
 
 	if (result == 0)
+		result = cc_target_path(call, to_at, to_path);
+	if (result == 0)
 		result = cc_find(
 			call, from_dir, from_path,
 			(flags & AT_SYMLINK_FOLLOW ? CC_FOLLOW : 0) | (flags & AT_EMPTY_PATH ? CC_EMPTY_OK : 0), &from);
 	if (result == 0)
-		result = place(call, to_dir, to_at, to_path, &to);
+		result = place(call, to_dir, to_path, &to);
 	if (result)
 		return result;
 	if (S_ISLNK(from.st.mode))
@@ -297,7 +305,10 @@ static int rename_places(struct cc_call *call, const struct cc_loc *from, const 
 		return result;
 	if (!cc_alive(call))
 		return -ENOENT;
-	return cc_k_done(syscall(SYS_renameat2, from->parent, from->name, to->parent, to->name, flags));
+	result = cc_k_done(syscall(SYS_renameat2, from->parent, from->name, to->parent, to->name, flags));
+	if (result == 0 && (S_ISDIR(modes[0]) || S_ISDIR(modes[1])))
+		cc_dirs_stale(call->gate);
+	return result;
 }
 
 static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, int to_dir, uint64_t to_at,
@@ -310,9 +321,13 @@ static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, in
 	int result = flags & ~(uint64_t)(NOREPLACE | EXCHANGE) || flags == (NOREPLACE | EXCHANGE) ? -EINVAL : 0;
 
 	if (result == 0)
-		result = place(call, from_dir, from_at, from_path, &from);
+		result = cc_target_path(call, from_at, from_path);
 	if (result == 0)
-		result = place(call, to_dir, to_at, to_path, &to);
+		result = cc_target_path(call, to_at, to_path);
+	if (result == 0)
+		result = place(call, from_dir, from_path, &from);
+	if (result == 0)
+		result = place(call, to_dir, to_path, &to);
 	return result ? result : rename_places(call, &from, &to, (unsigned)flags);
 }
 

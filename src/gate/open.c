@@ -107,9 +107,9 @@ static int follow(struct cc_loc *loc, char path[PATH_MAX], int *base)
 	path[len] = '\0';
 	cc_fd_close(base);
 	if (*path == '/')
-		cc_fd_close(&loc->parent);
+		cc_loc_done(loc);
 	else
-		*base = cc_fd_take(&loc->parent);
+		*base = cc_loc_take(loc);
 	return 0;
 }
 
@@ -225,18 +225,12 @@ static int open_any(struct cc_call *call, int dirfd, const char *given, const st
 {
 	char path[PATH_MAX];
 	CC_AUTO_FD base = -1;
-	int result = cc_base(call, dirfd, given, &base);
+	int result;
 
-	if (!*given)
-		return -ENOENT;
-	if (result < 0)
-		return result;
-	if (!cc_str_put(path, sizeof(path), given))
-		return -ENAMETOOLONG;
 	for (int hops = 0; hops <= CC_LINKS_MAX; hops++) {
-		CC_AUTO_LOC loc = {.parent = -1};
+		CC_AUTO_LOC loc;
 
-		result = cc_locate_from(call, &base, path, 0, &loc);
+		result = hops ? cc_locate_from(call, &base, path, 0, &loc) : cc_locate(call, dirfd, given, &loc);
 		if (result < 0)
 			return result;
 		result = loc.mount ? open_here(call, want, &loc) : open_outside(call, want, &loc);
@@ -249,7 +243,7 @@ static int open_any(struct cc_call *call, int dirfd, const char *given, const st
 			if (!cc_str_put(path, sizeof(path), loc.name))
 				return -ENAMETOOLONG;
 			cc_fd_close(&base);
-			base = cc_fd_take(&loc.parent);
+			base = cc_loc_take(&loc);
 		} else if (result < 0) {
 			return result;
 		}

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "gate/report.h"
 
-#include "gate/kernel.h"
+#include "kernel/calls.h"
 #include "os/clock.h"
 #include "os/peer.h"
 #include "wire/json.h"

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, FIRST_READ = 256 };
 
 /* Some kernels lack process_vm_readv (no CROSS_MEMORY_ATTACH): /proc/TID/mem gives the same bytes. */
 static ssize_t read_by_file(pid_t tid, void *to, uint64_t from, size_t len)
@@ -51,6 +51,8 @@ int cc_target_path(const struct cc_call *call, uint64_t from, char path[PATH_MAX
 		size_t want = PAGE - (from + len) % PAGE;
 		ssize_t got;
 
+		if (len == 0 && want > FIRST_READ)
+			want = FIRST_READ;
 		if (want > PATH_MAX - len)
 			want = PATH_MAX - len;
 		got = read_some(call->tid, path + len, from + len, want);
@@ -63,25 +65,22 @@ int cc_target_path(const struct cc_call *call, uint64_t from, char path[PATH_MAX
 	return -ENAMETOOLONG;
 }
 
-int cc_base(const struct cc_call *call, int dirfd, const char *path, int *out_fd)
+int cc_base(struct cc_call *call, int dirfd, const char *path, int *out_fd)
 {
-	char link[48];
-	int fd;
+	char name[CC_TASK_NAME];
+	int result;
 
+	cc_hold(call);
 	if (*path == '/') {
 		*out_fd = -1;
 		return 0;
 	}
-	if (dirfd == AT_FDCWD)
-		snprintf(link, sizeof(link), "/proc/%d/cwd", (int)call->tid);
-	else if (dirfd >= 0)
-		snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)call->tid, dirfd);
-	else
-		return -EBADF;
-	fd = open(link, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT && dirfd != AT_FDCWD ? -EBADF : -errno;
-	*out_fd = fd;
+	result = cc_task_name(dirfd, name);
+	if (result == 0)
+		result = cc_task_open(&call->worker->tasks, call->tid, name);
+	if (result < 0)
+		return result == -ENOENT && dirfd != AT_FDCWD ? -EBADF : result;
+	*out_fd = result;
 	return 0;
 }
 
@@ -287,19 +286,24 @@ static int pin_parent(const struct cc_call *call, int *base, const char *parent,
 	return S_ISDIR(out->at.mode) ? 0 : -ENOTDIR;
 }
 
-int cc_locate_from(const struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out)
+/* The canonical path of the parent is known, len bytes of out->path; the name follows. */
+static void spell(struct cc_loc *out, size_t len)
 {
-	char parent[PATH_MAX];
-	size_t name_len;
-	int result, len;
+	size_t name_len = strlen(out->name);
 
-	out->parent = -1;
-	out->slash = out->special = false;
-	result = split(path, out, parent);
-	if (result == 0)
-		result = pin_parent(call, base, parent, resolve, out);
-	if (result < 0)
-		return result;
+	if (len > 1)
+		out->path[len++] = '/';
+	memcpy(out->path + len, out->name, name_len + 1);
+	out->len = len + name_len;
+	if (out->slash)
+		memcpy(out->name + name_len, "/", 2);
+}
+
+/* The rest of a location whose parent was pinned. */
+static int complete(struct cc_call *call, struct cc_loc *out, const char *known)
+{
+	int len;
+
 	if (out->at.nlink == 0)
 		return -ENOENT; /* a deleted directory takes no names */
 	len = cc_k_fdpath(out->parent, out->path, PATH_MAX);
@@ -308,26 +312,102 @@ int cc_locate_from(const struct cc_call *call, int *base, const char *path, uint
 	if (out->path[0] != '/')
 		return -EACCES;
 	out->mount = cc_gate_mount_of(call->gate, &out->at, out->path, (size_t)len);
-	if (len > 1)
-		out->path[len++] = '/';
-	name_len = strlen(out->name);
-	memcpy(out->path + len, out->name, name_len + 1);
-	out->len = (size_t)len + name_len;
-	if (out->slash)
-		memcpy(out->name + name_len, "/", 2);
+	if (known && strcmp(known, out->path) == 0)
+		out->kept = cc_dirs_put(
+			&call->worker->dirs, call->notif->id, known, (size_t)len,
+			&(struct cc_dir){.epoch = call->epoch, .fd = out->parent, .st = out->at, .mount = out->mount});
+	spell(out, (size_t)len);
 	return 0;
 }
 
-int cc_locate(const struct cc_call *call, int dirfd, const char *path, struct cc_loc *out)
+static void begin(struct cc_loc *out)
 {
-	CC_AUTO_FD base = -1;
+	out->parent = -1;
+	out->kept = out->slash = out->special = false;
+}
+
+int cc_locate_from(struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out)
+{
+	char parent[PATH_MAX];
 	int result;
 
-	out->parent = -1;
-	if (!*path)
-		return -ENOENT;
+	begin(out);
+	result = split(path, out, parent);
+	if (result == 0)
+		result = pin_parent(call, base, parent, resolve, out);
+	return result < 0 ? result : complete(call, out, NULL);
+}
+
+/* Adds the parts of path to the len bytes of out. 0 where one goes back up: over a link that is not the way it came. */
+static size_t add_parts(char out[PATH_MAX], size_t len, const char *path)
+{
+	while (*path) {
+		const char *at = path + strspn(path, "/");
+		size_t part = strcspn(at, "/");
+
+		path = at + part;
+		if (part == 0 || (part == 1 && *at == '.'))
+			continue;
+		if ((part == 2 && at[0] == '.' && at[1] == '.') || len + part + 2 > PATH_MAX)
+			return 0;
+		if (len != 1)
+			out[len++] = '/';
+		memcpy(out + len, at, part);
+		len += part;
+	}
+	out[len] = '\0';
+	return len;
+}
+
+/* The path of the parent as it would be if no link lay on the way; its length, 0 where that cannot be said. */
+static size_t guess(struct cc_call *call, int dirfd, const char *parent, char out[PATH_MAX])
+{
+	static const char deleted[] = " (deleted)";
+	char name[CC_TASK_NAME];
+	int result;
+
+	if (*parent == '/') {
+		*out = '/';
+		return add_parts(out, 1, parent);
+	}
+	result = cc_task_name(dirfd, name);
+	if (result == 0)
+		result = cc_task_link(&call->worker->tasks, call->tid, name, out, PATH_MAX);
+	if (result <= 0 || *out != '/')
+		return 0;
+	if ((size_t)result >= sizeof(deleted) && strcmp(out + result - (sizeof(deleted) - 1), deleted) == 0)
+		return 0;
+	return add_parts(out, (size_t)result, parent);
+}
+
+int cc_locate(struct cc_call *call, int dirfd, const char *path, struct cc_loc *out)
+{
+	char parent[PATH_MAX], known[PATH_MAX];
+	CC_AUTO_FD base = -1;
+	const struct cc_dir *dir;
+	size_t len;
+	int result;
+
+	begin(out);
+	cc_hold(call);
+	result = split(path, out, parent);
+	if (result < 0)
+		return result;
+	len = guess(call, dirfd, parent, known);
+	dir = len ? cc_dirs_get(&call->worker->dirs, call->epoch, call->notif->id, known, len) : NULL;
+	if (dir) {
+		out->parent = dir->fd;
+		out->kept = true;
+		out->at = dir->st;
+		out->mount = dir->mount;
+		memcpy(out->path, known, len);
+		spell(out, len);
+		return 0;
+	}
 	result = cc_base(call, dirfd, path, &base);
-	return result < 0 ? result : cc_locate_from(call, &base, path, 0, out);
+	if (result == 0)
+		result = pin_parent(call, &base, parent, 0, out);
+	return result < 0 ? result : complete(call, out, len ? known : NULL);
 }
 
 int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out)
@@ -354,7 +434,7 @@ int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out)
 	return 0;
 }
 
-int cc_find_fd(const struct cc_call *call, int fd, struct cc_obj *out)
+int cc_find_fd(struct cc_call *call, int fd, struct cc_obj *out)
 {
 	int base = -1, result;
 
@@ -363,7 +443,27 @@ int cc_find_fd(const struct cc_call *call, int fd, struct cc_obj *out)
 	return result < 0 ? result : cc_describe(call->gate, base, out);
 }
 
-int cc_find(const struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out)
+/* What lies in a directory of our mounts under its own name: no link to follow, no mount to cross. */
+static bool find_near(struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out)
+{
+	CC_AUTO_LOC loc;
+	CC_AUTO_FD fd = -1;
+
+	if (cc_locate(call, dirfd, path, &loc) < 0 || !loc.mount || loc.special || loc.slash)
+		return false;
+	fd = cc_k_openat2(loc.parent, loc.name, O_PATH | O_NOFOLLOW, 0, CC_RESOLVE_NO_XDEV);
+	if (fd < 0 || loc.len >= sizeof(out->path) || cc_k_statx(fd, "", &out->st) < 0 ||
+	    (S_ISLNK(out->st.mode) && flags & CC_FOLLOW) || out->st.mnt_id != loc.mount->id)
+		return false;
+	out->fd = cc_fd_take(&fd);
+	out->mount = loc.mount;
+	out->unnamed = false;
+	out->len = loc.len;
+	memcpy(out->path, loc.path, loc.len + 1);
+	return true;
+}
+
+int cc_find(struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out)
 {
 	CC_AUTO_FD base = -1;
 	struct cc_statx st;
@@ -372,6 +472,8 @@ int cc_find(const struct cc_call *call, int dirfd, const char *path, unsigned fl
 	out->fd = -1;
 	if (!*path && !(flags & CC_EMPTY_OK))
 		return -ENOENT;
+	if (*path && find_near(call, dirfd, path, flags, out))
+		return 0;
 	result = cc_base(call, dirfd, path, &base);
 	if (result < 0)
 		return result;
@@ -381,7 +483,7 @@ int cc_find(const struct cc_call *call, int dirfd, const char *path, unsigned fl
 	return fd < 0 ? fd : cc_describe(call->gate, fd, out);
 }
 
-int cc_find_at(const struct cc_call *call, const struct cc_loc *loc, unsigned flags, struct cc_obj *out)
+int cc_find_at(struct cc_call *call, const struct cc_loc *loc, unsigned flags, struct cc_obj *out)
 {
 	struct cc_statx st;
 	int fd = reach(call, loc->parent, loc->name, flags & CC_FOLLOW ? 0 : O_NOFOLLOW, 0, &st);

@@ -11,22 +11,23 @@ int cc_target_read(const struct cc_call *call, void *to, uint64_t from, size_t l
 /* Copies a path, once. 0, -EFAULT, -ENAMETOOLONG. */
 int cc_target_path(const struct cc_call *call, uint64_t from, char path[PATH_MAX]);
 
-/* The directory a relative path starts from, as an O_PATH descriptor; -1 in *out_fd when path is absolute. */
-int cc_base(const struct cc_call *call, int dirfd, const char *path, int *out_fd);
+/* The directory a relative path starts from, as an O_PATH descriptor; -1 in *out_fd when path is absolute. From here on
+ * the name space is held, so everything must have been copied. */
+int cc_base(struct cc_call *call, int dirfd, const char *path, int *out_fd);
 
 /* The place a name has or would have. */
-int cc_locate(const struct cc_call *call, int dirfd, const char *path, struct cc_loc *out);
+int cc_locate(struct cc_call *call, int dirfd, const char *path, struct cc_loc *out);
 /* The same from an open directory (-1: path is absolute), which is taken when it is itself the parent. resolve:
  * openat2's bits for the way to the parent. */
-int cc_locate_from(const struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out);
+int cc_locate_from(struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out);
 
 /* The object itself. */
 enum { CC_FOLLOW = 1, CC_EMPTY_OK = 2 };
-int cc_find(const struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out);
+int cc_find(struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out);
 /* The object at a place found before. */
-int cc_find_at(const struct cc_call *call, const struct cc_loc *loc, unsigned flags, struct cc_obj *out);
+int cc_find_at(struct cc_call *call, const struct cc_loc *loc, unsigned flags, struct cc_obj *out);
 /* The object behind one of the target's descriptors. */
-int cc_find_fd(const struct cc_call *call, int fd, struct cc_obj *out);
+int cc_find_fd(struct cc_call *call, int fd, struct cc_obj *out);
 /* Describes an O_PATH descriptor, taking it. */
 int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out);
 

@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PATH_AT = offsetof(struct sockaddr_un, sun_path), FIRST_WAIT_MS = 2 };
+enum { PATH_AT = offsetof(struct sockaddr_un, sun_path), FIRST_WAIT_MS = 0 };
 
 struct address {
 	union {

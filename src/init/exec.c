@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "init/zygote.h"
 
-#include "gate/kernel.h"
+#include "kernel/calls.h"
 #include "os/fd.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "init/files.h"
 
-#include "gate/kernel.h"
+#include "kernel/calls.h"
 #include "os/fd.h"
 
 #include <dirent.h>

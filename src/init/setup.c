@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "init/setup.h"
 
-#include "gate/kernel.h"
+#include "kernel/calls.h"
 #include "init/zygote.h"
 #include "os/fd.h"
 #include "os/peer.h"

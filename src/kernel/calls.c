@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "gate/kernel.h"
+#include "kernel/calls.h"
 
 #include "os/fd.h"
 
@@ -9,6 +9,7 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,18 +49,50 @@ int cc_k_statx(int fd, const char *name, struct cc_statx *out)
 	return cc_k_done(syscall(SYS_statx, fd, name, flags, STATX_WANT, out));
 }
 
+/* Printed here, because stdio's printing costs as much as a system call. */
+static void digits_of(int fd, char *out)
+{
+	char digits[12];
+	size_t at = sizeof(digits);
+
+	digits[--at] = '\0';
+	do
+		digits[--at] = (char)('0' + fd % 10);
+	while (fd /= 10);
+	memcpy(out, digits + at, sizeof(digits) - at);
+}
+
 void cc_k_fdlink(int fd, char out[CC_K_FDLINK])
 {
-	snprintf(out, CC_K_FDLINK, "/proc/self/fd/%d", fd);
+	static const char prefix[] = "/proc/self/fd/";
+
+	memcpy(out, prefix, sizeof(prefix));
+	digits_of(fd < 0 ? 0x7fffffff : fd, out + sizeof(prefix) - 1);
+}
+
+/* /proc/self/fd of this process, opened once: half the way to each link. */
+static int own_fds(void)
+{
+	static atomic_int kept = -1;
+	int fd = atomic_load(&kept), none = -1;
+
+	if (fd >= 0)
+		return fd;
+	fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !atomic_compare_exchange_strong(&kept, &none, fd)) {
+		close(fd);
+		fd = none;
+	}
+	return fd;
 }
 
 int cc_k_fdpath(int fd, char *out, size_t cap)
 {
-	char link[CC_K_FDLINK];
+	char name[CC_K_FDLINK];
 	ssize_t len;
 
-	cc_k_fdlink(fd, link);
-	len = readlink(link, out, cap - 1);
+	digits_of(fd < 0 ? 0x7fffffff : fd, name);
+	len = readlinkat(own_fds(), name, out, cap - 1);
 	if (len < 0)
 		return -errno;
 	if ((size_t)len >= cap - 1)
@@ -93,14 +126,20 @@ pid_t cc_k_leader(pid_t tid)
 	return at ? (pid_t)strtol(at + 6, NULL, 10) : -1;
 }
 
-int cc_k_pidfd(pid_t tid)
+int cc_k_pidfd_thread(pid_t tid)
 {
 	int fd = cc_k_done(syscall(NR_PIDFD_OPEN, tid, PIDFD_THREAD));
+
+	return fd == -EINVAL ? cc_k_done(syscall(NR_PIDFD_OPEN, tid, 0)) : fd;
+}
+
+int cc_k_pidfd(pid_t tid)
+{
+	int fd = cc_k_pidfd_thread(tid);
 	pid_t leader;
 
 	if (fd >= 0)
 		return fd;
-	/* Before 6.9 only thread group leaders have one. */
 	leader = cc_k_leader(tid);
 	return leader > 0 ? cc_k_done(syscall(NR_PIDFD_OPEN, leader, 0)) : -ESRCH;
 }

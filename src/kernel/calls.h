@@ -1,7 +1,7 @@
-/* kernel.h - the Linux calls behind the gate, by raw number and our own layouts, because libc (musl above all) lacks
+/* calls.h - the Linux calls behind the gate, by raw number and our own layouts, because libc (musl above all) lacks
  * most of them. Results are a value >= 0 or -errno, so that a handler passes them straight on. */
-#ifndef CC_GATE_KERNEL_H
-#define CC_GATE_KERNEL_H
+#ifndef CC_KERNEL_CALLS_H
+#define CC_KERNEL_CALLS_H
 
 #include "base/err.h"
 #include "plan/bpf.h"
@@ -61,6 +61,8 @@ size_t cc_k_proc_text(char *out, size_t cap, const char *path, ...) CC_PRINTF(3,
 pid_t cc_k_leader(pid_t tid);
 /* A pidfd of the process that thread tid belongs to. */
 int cc_k_pidfd(pid_t tid);
+/* A pidfd of thread tid itself; before Linux 6.9 only the first thread of a process has one. */
+int cc_k_pidfd_thread(pid_t tid);
 int cc_k_pidfd_getfd(int pidfd, int fd);
 int cc_k_close_range(unsigned first);
 
