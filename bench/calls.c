@@ -93,6 +93,21 @@ static void mode(int round)
 	chmod("sub", round & 1 ? 0755 : 0700);
 }
 
+static int kept_open = -1;
+
+static void times_by_fd(int round)
+{
+	(void)round;
+	if (kept_open < 0)
+		kept_open = open("sub/a", O_WRONLY | O_CLOEXEC);
+	futimens(kept_open, NULL);
+}
+
+static void mode_by_fd(int round)
+{
+	fchmod(kept_open, round & 1 ? 0644 : 0600);
+}
+
 static void make_dir(int round)
 {
 	(void)round;
@@ -128,6 +143,8 @@ static void listen_on(int sock)
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	int fd;
 
+	if (!header)
+		exit(4);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER | 1 << 5, &program);
 	if (listener < 0)
@@ -147,10 +164,11 @@ static int take_listener(int sock)
 	char room[CMSG_SPACE(sizeof(int))], byte;
 	struct iovec iov = {&byte, 1};
 	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+	struct cmsghdr *header = recvmsg(sock, &message, 0) == 1 ? CMSG_FIRSTHDR(&message) : NULL;
 	int fd = -1;
 
-	if (recvmsg(sock, &message, 0) == 1)
-		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+	if (header)
+		memcpy(&fd, CMSG_DATA(header), sizeof(int));
 	return fd;
 }
 
@@ -200,6 +218,8 @@ static const struct {
 	{"unlinkat-missing", unlinkat_missing, NULL},
 	{"create", make, unmake},
 	{"chmod", mode, NULL},
+	{"futimens", times_by_fd, NULL},
+	{"fchmod", mode_by_fd, NULL},
 	{"mkdir", make_dir, unmake_dir},
 	{"rename", move, NULL},
 };

@@ -127,9 +127,10 @@ struct cc_loc {
 	char path[PATH_MAX + NAME_MAX + 4]; /* canonical */
 };
 
-/* An object by descriptor (O_PATH). */
+/* An object by descriptor: O_PATH, or the caller's own description of it. */
 struct cc_obj {
 	int fd;
+	bool own; /* the caller's own */
 	struct cc_statx st;
 	const struct cc_gate_mount *mount;
 	bool unnamed; /* deleted or never linked */

@@ -82,11 +82,18 @@ static int changed(struct cc_call *call, const struct cc_obj *obj, int result)
 static int set_mode(const struct cc_obj *obj, uint64_t mode)
 {
 	char link[CC_K_FDLINK];
+	int result;
 
 	if (S_ISLNK(obj->st.mode))
 		return -EOPNOTSUPP;
+	mode &= S_ISDIR(obj->st.mode) ? 03777 : 0777;
+	if (obj->own)
+		return cc_k_done(fchmod(obj->fd, (mode_t)mode));
+	result = cc_k_fchmod(obj->fd, (mode_t)mode);
+	if (result != -ENOSYS)
+		return result;
 	cc_k_fdlink(obj->fd, link);
-	return cc_k_done(chmod(link, (mode_t)(mode & (S_ISDIR(obj->st.mode) ? 03777 : 0777))));
+	return cc_k_done(chmod(link, (mode_t)mode));
 }
 
 static int chmod_path(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t mode, uint64_t flags)
@@ -124,6 +131,8 @@ int cc_do_fchmod(struct cc_call *call, const uint64_t *arg)
 
 static int set_owner(const struct cc_obj *obj, uint64_t uid, uint64_t gid)
 {
+	if (obj->own)
+		return cc_k_done(fchown(obj->fd, (uid_t)uid, (gid_t)gid));
 	return cc_k_done(fchownat(obj->fd, "", (uid_t)uid, (gid_t)gid, AT_EMPTY_PATH));
 }
 
@@ -162,6 +171,8 @@ int cc_do_fchown(struct cc_call *call, const uint64_t *arg)
 
 static int set_times(const struct cc_obj *obj, const struct timespec *times)
 {
+	if (obj->own)
+		return cc_k_done(futimens(obj->fd, times));
 	return cc_k_done(syscall(SYS_utimensat, obj->fd, "", times, AT_EMPTY_PATH));
 }
 
@@ -243,6 +254,9 @@ static int set_xattr(const struct cc_obj *obj, const struct xattr *what)
 
 	if (S_ISLNK(obj->st.mode))
 		return -EPERM; /* only trusted.* could be there, and that is nobody's here */
+	if (obj->own)
+		return cc_k_done(what->value ? fsetxattr(obj->fd, what->name, what->value, what->size, what->flags)
+					     : fremovexattr(obj->fd, what->name));
 	cc_k_fdlink(obj->fd, link);
 	if (!what->value)
 		return cc_k_done(removexattr(link, what->name));

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "gate/resolve.h"
 
+#include "kernel/memory.h"
 #include "os/fd.h"
 
 #include <errno.h>
@@ -9,60 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
-
-enum { PAGE = 4096, FIRST_READ = 256 };
-
-/* Some kernels lack process_vm_readv (no CROSS_MEMORY_ATTACH): /proc/TID/mem gives the same bytes. */
-static ssize_t read_by_file(pid_t tid, void *to, uint64_t from, size_t len)
-{
-	char path[32];
-	CC_AUTO_FD fd = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	return pread(fd, to, len, (off_t)from);
-}
-
-static ssize_t read_some(pid_t tid, void *to, uint64_t from, size_t len)
-{
-	struct iovec local = {to, len}, remote = {(void *)(size_t)from, len};
-	ssize_t got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
-
-	if (got < 0 && (errno == ENOSYS || errno == EPERM))
-		got = read_by_file(tid, to, from, len);
-	return got;
-}
 
 int cc_target_read(const struct cc_call *call, void *to, uint64_t from, size_t len)
 {
-	return read_some(call->tid, to, from, len) == (ssize_t)len ? 0 : -EFAULT;
+	return cc_memory_read(call->tid, to, from, len);
 }
 
 int cc_target_path(const struct cc_call *call, uint64_t from, char path[PATH_MAX])
 {
-	size_t len = 0;
-
-	/* Page by page: a string may end right before an unmapped page. Most end in the first read. */
-	while (len < PATH_MAX) {
-		size_t want = PAGE - (from + len) % PAGE;
-		ssize_t got;
-
-		if (len == 0 && want > FIRST_READ)
-			want = FIRST_READ;
-		if (want > PATH_MAX - len)
-			want = PATH_MAX - len;
-		got = read_some(call->tid, path + len, from + len, want);
-		if (got <= 0)
-			return -EFAULT;
-		if (memchr(path + len, '\0', (size_t)got))
-			return 0;
-		len += (size_t)got;
-	}
-	return -ENAMETOOLONG;
+	return cc_memory_path(call->tid, from, path);
 }
 
 int cc_base(struct cc_call *call, int dirfd, const char *path, int *out_fd)
@@ -436,11 +393,20 @@ int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out)
 
 int cc_find_fd(struct cc_call *call, int fd, struct cc_obj *out)
 {
-	int base = -1, result;
+	int given, result;
 
 	out->fd = -1;
-	result = cc_base(call, fd, "", &base);
-	return result < 0 ? result : cc_describe(call->gate, base, out);
+	out->own = true;
+	cc_hold(call);
+	given = fd < 0 ? -EBADF : cc_task_fd(&call->worker->tasks, call->tid, fd);
+	if (given >= 0)
+		return cc_describe(call->gate, given, out);
+	if (given != -EPERM && given != -ENOSYS)
+		return given;
+	/* Where descriptors may not be duplicated (Docker's own filter), procfs leads to the same object. */
+	out->own = false;
+	result = cc_base(call, fd, "", &given);
+	return result < 0 ? result : cc_describe(call->gate, given, out);
 }
 
 /* What lies in a directory of our mounts under its own name: no link to follow, no mount to cross. */

@@ -26,7 +26,8 @@ enum { CC_FOLLOW = 1, CC_EMPTY_OK = 2 };
 int cc_find(struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out);
 /* The object at a place found before. */
 int cc_find_at(struct cc_call *call, const struct cc_loc *loc, unsigned flags, struct cc_obj *out);
-/* The object behind one of the target's descriptors. */
+/* The object behind one of the target's descriptors, by the caller's own description where that can be had: it says
+ * what the kernel would say (EBADF for one that is O_PATH). */
 int cc_find_fd(struct cc_call *call, int fd, struct cc_obj *out);
 /* Describes an O_PATH descriptor, taking it. */
 int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out);

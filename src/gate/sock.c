@@ -57,14 +57,8 @@ static int path_of(const struct address *address, char path[PATH_MAX])
 /* Our own duplicate of the target's socket. */
 static int duplicate(const struct cc_call *call, int fd, int *out_fd)
 {
-	CC_AUTO_FD pidfd = cc_k_pidfd(call->tid);
-	int result;
+	int result = fd < 0 ? -EBADF : cc_task_fd(&call->worker->tasks, call->tid, fd);
 
-	if (fd < 0)
-		return -EBADF;
-	if (pidfd < 0)
-		return pidfd;
-	result = cc_k_pidfd_getfd(pidfd, fd);
 	if (result < 0)
 		return result;
 	*out_fd = result;

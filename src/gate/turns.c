@@ -40,6 +40,8 @@ void cc_turn_await(struct cc_worker *worker)
 /* Gives a sleeping thread the turn. False: none is left. */
 static bool call_spare(struct cc_gate *gate)
 {
+	if (gate->off & CC_OFF_SPARES)
+		return false;
 	for (unsigned i = 0; i < gate->worker_count; i++) {
 		struct cc_worker *worker = &gate->workers[i];
 

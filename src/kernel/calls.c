@@ -27,6 +27,7 @@ enum {
 	NR_LANDLOCK_CREATE = 444,
 	NR_LANDLOCK_ADD = 445,
 	NR_LANDLOCK_RESTRICT = 446,
+	NR_FCHMODAT2 = 452,
 	FILTER_NEW_LISTENER = 1 << 3,
 	FILTER_TSYNC = 1 << 0,
 	FILTER_WAIT_KILLABLE = 1 << 5,
@@ -99,6 +100,11 @@ int cc_k_fdpath(int fd, char *out, size_t cap)
 		return -ENAMETOOLONG;
 	out[len] = '\0';
 	return (int)len;
+}
+
+int cc_k_fchmod(int fd, mode_t mode)
+{
+	return cc_k_done(syscall(NR_FCHMODAT2, fd, "", mode, AT_EMPTY_PATH));
 }
 
 size_t cc_k_proc_text(char *out, size_t cap, const char *path, ...)

@@ -55,6 +55,8 @@ enum { CC_K_FDLINK = 32 };
 void cc_k_fdlink(int fd, char out[CC_K_FDLINK]);
 /* The kernel's own spelling of what fd refers to; its length. */
 int cc_k_fdpath(int fd, char *out, size_t cap);
+/* The mode of what an O_PATH descriptor refers to. -ENOSYS before Linux 6.6. */
+int cc_k_fchmod(int fd, mode_t mode);
 /* The text of a short file of procfs, with a NUL; its length. 0 and the empty text where it cannot be read. */
 size_t cc_k_proc_text(char *out, size_t cap, const char *path, ...) CC_PRINTF(3, 4);
 /* The process that thread tid belongs to; -1 when it is gone. */

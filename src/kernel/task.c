@@ -82,6 +82,33 @@ int cc_task_open(struct cc_tasks *tasks, pid_t tid, const char *name)
 	}
 }
 
+/* Kept only where it is of that very thread: before Linux 6.9 other threads than the first have but their process's,
+ * and that says nothing about the thread. */
+static int own_pidfd(struct cc_task *task)
+{
+	if (task->pidfd < 0)
+		task->pidfd = cc_k_pidfd_thread(task->tid);
+	return task->pidfd;
+}
+
+int cc_task_fd(struct cc_tasks *tasks, pid_t tid, int fd)
+{
+	for (int tries = 0;; tries++) {
+		CC_AUTO_FD shared = -1;
+		struct cc_task *task;
+		int result = entry_of(tasks, tid, tries > 0, &task);
+
+		if (result == 0)
+			result = own_pidfd(task);
+		if (result < 0)
+			result = shared = cc_k_pidfd(tid);
+		if (result >= 0)
+			result = cc_k_pidfd_getfd(result, fd);
+		if (result != -ESRCH || tries)
+			return result;
+	}
+}
+
 int cc_task_name(int dirfd, char out[CC_TASK_NAME])
 {
 	char digits[12];
@@ -205,8 +232,7 @@ mode_t cc_task_umask(struct cc_tasks *tasks, struct cc_umasks *umasks, const str
 	mask = read_status(task);
 	if (mask < 0 && entry_of(tasks, caller->tid, true, &task) == 0)
 		mask = read_status(task);
-	if (task->pidfd < 0)
-		task->pidfd = cc_k_pidfd_thread(caller->tid);
+	own_pidfd(task);
 	if (mask < 0 || !cc_caller_alive(caller))
 		return 077; /* else it was this caller that all of these are of */
 	/* The value was read after this count was taken: who changes it later counts on. */

@@ -44,6 +44,8 @@ bool cc_caller_alive(const struct cc_caller *caller);
 int cc_task_link(struct cc_tasks *tasks, pid_t tid, const char *name, char *out, size_t cap);
 /* What it leads to, as an O_PATH descriptor. */
 int cc_task_open(struct cc_tasks *tasks, pid_t tid, const char *name);
+/* A duplicate of the caller's descriptor, close-on-exec. -EPERM, -ENOSYS: the host forbids it. */
+int cc_task_fd(struct cc_tasks *tasks, pid_t tid, int fd);
 /* "cwd" or "fd/N"; -EBADF for what can be neither. */
 enum { CC_TASK_NAME = 24 };
 int cc_task_name(int dirfd, char out[CC_TASK_NAME]);

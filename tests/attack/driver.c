@@ -3,12 +3,13 @@
  * socket was reached, and each expected violation was reported.
  *
  *   attack-driver --init CC-INIT [--off WHAT]... [--fail STEP] [--read-deny NAME] [--grant SOCKET] [--host PROGRAM]
- * [--pty] PROGRAM [ARG]...
+ * [--pty] [--slow] [--threads N] PROGRAM [ARG]...
  *
  * PROGRAM runs in the tree with a directory of the host, outside of it, as descriptor 0: what an owner must never do,
  * so that the gate's own rule is tested (attacks 2). */
 #define _GNU_SOURCE
 #include "harness.h"
+#include "slow.h"
 
 #include "os/fd.h"
 #include "os/peer.h"
@@ -269,6 +270,8 @@ static void options(int argc, char **argv)
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--pty") == 0)
 			harness.pty = true;
+		else if (strcmp(argv[i], "--slow") == 0)
+			harness.slow = true;
 		else if (i + 1 == argc)
 			break;
 		else if (strcmp(argv[i], "--init") == 0)
@@ -281,12 +284,24 @@ static void options(int argc, char **argv)
 			harness.grant = argv[++i];
 		else if (strcmp(argv[i], "--host") == 0)
 			harness.host = realpath(argv[++i], NULL);
+		else if (strcmp(argv[i], "--threads") == 0)
+			harness.threads = (unsigned)strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--read-deny") == 0)
 			harness.read_deny = argv[++i];
 	}
 	harness.program = argv + i;
 	if (!harness.init || i >= argc)
 		harness_bail("usage");
+}
+
+/* Without one the program says what it could not try. */
+static void plant_slow(void)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/slow", harness.tree);
+	if (!slow_mount(path))
+		printf("# no FUSE: %s\n", strerror(errno));
 }
 
 int main(int argc, char **argv)
@@ -298,6 +313,8 @@ int main(int argc, char **argv)
 	options(argc, argv);
 	cc_buf_init(&harness.events, 64 << 20);
 	harness_plant();
+	if (harness.slow)
+		plant_slow();
 	harness_start();
 	harness_send_setup();
 	serve();
