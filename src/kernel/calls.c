@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Numbers that old headers lack are the same on both architectures from 424 on. */
@@ -142,6 +143,29 @@ int cc_k_pidfd(pid_t tid)
 		return fd;
 	leader = cc_k_leader(tid);
 	return leader > 0 ? cc_k_done(syscall(NR_PIDFD_OPEN, leader, 0)) : -ESRCH;
+}
+
+/* Some kernels lack process_vm_readv (no CROSS_MEMORY_ATTACH): /proc/TID/mem gives the same bytes. */
+static ssize_t read_by_file(pid_t tid, void *to, uint64_t from, size_t len)
+{
+	char path[32];
+	CC_AUTO_FD fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	return pread(fd, to, len, (off_t)from);
+}
+
+ssize_t cc_k_read_memory(pid_t tid, void *to, uint64_t from, size_t len)
+{
+	struct iovec local = {to, len}, remote = {(void *)(size_t)from, len};
+	ssize_t got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+
+	if (got < 0 && (errno == ENOSYS || errno == EPERM))
+		got = read_by_file(tid, to, from, len);
+	return got;
 }
 
 int cc_k_pidfd_getfd(int pidfd, int fd)

@@ -64,6 +64,8 @@ int cc_k_pidfd(pid_t tid);
 /* A pidfd of thread tid itself; before Linux 6.9 only the first thread of a process has one. */
 int cc_k_pidfd_thread(pid_t tid);
 int cc_k_pidfd_getfd(int pidfd, int fd);
+/* Bytes of the memory of thread tid: how many came, -1 for none. */
+ssize_t cc_k_read_memory(pid_t tid, void *to, uint64_t from, size_t len);
 int cc_k_close_range(unsigned first);
 
 int cc_k_landlock_abi(void); /* 0 or less: none */

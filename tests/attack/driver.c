@@ -3,7 +3,7 @@
  * socket was reached, and each expected violation was reported.
  *
  *   attack-driver --init CC-INIT [--off WHAT]... [--fail STEP] [--read-deny NAME] [--grant SOCKET] [--host PROGRAM]
- * [--pty] PROGRAM [ARG]...
+ * [--threads N] [--pty] PROGRAM [ARG]...
  *
  * PROGRAM runs in the tree with a directory of the host, outside of it, as descriptor 0: what an owner must never do,
  * so that the gate's own rule is tested (attacks 2). */
@@ -283,6 +283,8 @@ static void options(int argc, char **argv)
 			harness.host = realpath(argv[++i], NULL);
 		else if (strcmp(argv[i], "--read-deny") == 0)
 			harness.read_deny = argv[++i];
+		else if (strcmp(argv[i], "--threads") == 0)
+			harness.threads = (unsigned)strtoul(argv[++i], NULL, 10);
 	}
 	harness.program = argv + i;
 	if (!harness.init || i >= argc)
