@@ -284,10 +284,10 @@ static void options(int argc, char **argv)
 			harness.grant = argv[++i];
 		else if (strcmp(argv[i], "--host") == 0)
 			harness.host = realpath(argv[++i], NULL);
-		else if (strcmp(argv[i], "--threads") == 0)
-			harness.threads = (unsigned)strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--read-deny") == 0)
 			harness.read_deny = argv[++i];
+		else if (strcmp(argv[i], "--threads") == 0)
+			harness.threads = (unsigned)strtoul(argv[++i], NULL, 10);
 	}
 	harness.program = argv + i;
 	if (!harness.init || i >= argc)

@@ -157,7 +157,8 @@ static void setup_document(struct cc_buf *out)
 	cc_jsonw_int(&w, CC_PORT_HTTP);
 	cc_jsonw_int(&w, CC_PORT_SOCKS);
 	cc_jsonw_end(&w);
-	cc_jsonw_kint(&w, "threads", harness.threads ? harness.threads : 2);
+	if (harness.threads)
+		cc_jsonw_kint(&w, "threads", harness.threads);
 	cc_jsonw_key(&w, "off");
 	cc_jsonw_array(&w);
 	for (size_t i = 0; i < harness.off_count; i++)

@@ -17,8 +17,8 @@ struct harness {
 	const char *off[8];
 	size_t off_count;
 	bool pty;
-	bool slow; /* slow.h's file system lies in the tree */
-	unsigned threads;
+	bool slow;        /* slow.h's file system lies in the tree */
+	unsigned threads; /* of the gate; 0: as a session has them */
 	char **program;
 	char base[64], tree[80], outside[80], read_only[80];
 	int listener; /* a socket of the host inside the tree */
