@@ -9,7 +9,9 @@ check='musl-gcc:musl-tools bats:bats /usr/include/cmocka.h:libcmocka-dev git:git
 clang-tidy-14|clang-tidy:clang-tidy-14|clang-tidy mandoc:mandoc shellcheck:shellcheck setpriv:util-linux ssh:openssh-client
 /usr/sbin/sshd:openssh-server node:nodejs npm:npm make:make strace:strace pgrep:procps patch:patch file:file xz:xz-utils
 script:bsdutils'
-long='clang-14|clang:clang-14|clang fuzzer:libclang-rt-14-dev|libclang-rt-dev chromium:chromium'
+long='clang-14|clang:clang-14|clang fuzzer:libclang-rt-14-dev|libclang-rt-dev chromium:chromium
+qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio /usr/sbin/modprobe:kmod /usr/sbin/mke2fs:e2fsprogs
+/usr/sbin/mkfs.btrfs:btrfs-progs /usr/sbin/mkfs.xfs:xfsprogs /usr/sbin/mkfs.vfat:dosfstools'
 case ${1:-run} in
 run) want=$run ;;
 check) want="$run $check" ;;

@@ -14,9 +14,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { FOLDS_CASE = 0x40000000 };
-#define GET_FLAGS _IOR('f', 1, long) /* FS_IOC_GETFLAGS; linux/fs.h quarrels with sys/mount.h */
-
 void cc_loc_done(struct cc_loc *loc)
 {
 	if (!loc->kept)
@@ -65,7 +62,7 @@ static bool lies_below(const struct cc_gate_mount *mount, const char *path, size
 const struct cc_gate_mount *cc_gate_mount_of(const struct cc_gate *gate, const struct cc_statx *st, const char *path,
 					     size_t len)
 {
-	static const struct cc_gate_mount anything = {0, CC_MOUNT_RW, "", 0};
+	static const struct cc_gate_mount anything = {.mode = CC_MOUNT_RW, .path = ""};
 
 	/* Longest path first. A path alone proves nothing: a descriptor of a host directory has a path too (attacks 2).
 	 */
@@ -189,6 +186,11 @@ int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, cons
 	cc_report_violation(call->gate->report, &what);
 	cc_buf_done(&grant);
 	return -EACCES;
+}
+
+int cc_refuse_folded(struct cc_call *call, enum cc_verb verb, struct cc_view path)
+{
+	return cc_refuse(call, verb, path, "name:folded", "the directory takes other letters for these");
 }
 
 /* A read-only file system says so, as it would to anybody. */
@@ -333,25 +335,6 @@ static enum cc_verb refused_open(const struct cc_call *call, const struct cc_loc
 	return writes ? CC_VERB_WRITE : CC_VERB_CREATE;
 }
 
-/* A directory that folds case (ext4, f2fs, tmpfs) takes U+017F for s, U+212A for k, and skips characters without a
- * shape: what is not ASCII could be a name that the rules know. */
-static bool may_be_another_name(enum cc_verb verb, const struct cc_loc *loc)
-{
-	const uint32_t makes = CC_VERB_BIT(CC_VERB_CREATE) | CC_VERB_BIT(CC_VERB_MKDIR) | CC_VERB_BIT(CC_VERB_MKNOD) |
-			       CC_VERB_BIT(CC_VERB_BIND) | CC_VERB_BIT(CC_VERB_SYMLINK) | CC_VERB_BIT(CC_VERB_LINK_TO) |
-			       CC_VERB_BIT(CC_VERB_RENAME_TO);
-	const char *at = loc->name;
-	CC_AUTO_FD fd = -1;
-	unsigned flags = 0;
-
-	while ((signed char)*at > 0)
-		at++;
-	if (!*at || !(makes & CC_VERB_BIT(verb)))
-		return false;
-	fd = openat(loc->parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 && ioctl(fd, GET_FLAGS, &flags) == 0 && flags & FOLDS_CASE;
-}
-
 int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
 		  struct cc_view from, enum cc_judge *out_judge)
 {
@@ -368,8 +351,8 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 
 	if (loc->special)
 		return 0; /* "." and "..": the kernel refuses what would change them */
-	if (may_be_another_name(verb, loc))
-		return cc_refuse(call, verb, wish.path, "name:folded", "the directory takes other letters for these");
+	if (cc_may_be_another_name(loc->mount, loc->path, loc->len))
+		return cc_refuse_folded(call, verb, wish.path);
 	decision = cc_decide(call->gate->rules, &ask);
 	if (loc->mount && decision.verdict == CC_ALLOW && !decision.flagged)
 		return 0;
@@ -407,6 +390,8 @@ int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *
 
 	if (obj->unnamed && obj->mount)
 		return 0; /* it has no name that a rule could mean, and it is on a mount of ours */
+	if (cc_may_be_another_name(obj->mount, obj->path, obj->len))
+		return cc_refuse_folded(call, verb, wish.path);
 	result = cc_permit(call, &wish, verb == CC_VERB_WRITE ? &judge : NULL);
 	return result == 0 && judge != CC_JUDGE_NONE ? cc_judge_obj(call, judge, verb, obj) : result;
 }

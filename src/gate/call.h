@@ -33,6 +33,7 @@ struct cc_gate_mount {
 	enum cc_mount_mode mode;
 	const char *path;
 	size_t len;
+	bool may_fold; /* its file system knows directories that fold case */
 };
 
 enum { CC_GATE_SOCKETS = 256, CC_GATE_REPOS = 128 };
@@ -182,6 +183,12 @@ int cc_natural_look(const struct cc_loc *loc, struct cc_statx *out_st);
 int cc_natural_open(uint64_t flags, uint64_t mode, uint64_t resolve);
 /* A refusal that content or surroundings gave. */
 int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why);
+
+int cc_refuse_folded(struct cc_call *call, enum cc_verb verb, struct cc_view path);
+
+/* A canonical path on one of our mounts, a part of which a directory that folds case could take for another. */
+bool cc_may_be_another_name(const struct cc_gate_mount *mount, const char *path, size_t len);
+bool cc_fs_may_fold(long type);
 
 /* The thread takes on the target's umask. */
 void cc_wear_umask(struct cc_call *call);

@@ -110,7 +110,8 @@ static enum cc_code look_up(const struct cc_mount *from, struct cc_gate_mount *t
 			"%s is on a file system that gives files other names too (FAT, NTFS, SMB, HFS): rules about "
 			"names cannot be held there; work on a copy, or bind it read-only",
 			from->path);
-	*to = (struct cc_gate_mount){st.mnt_id, from->mode, from->path, strlen(from->path)};
+	*to = (struct cc_gate_mount){st.mnt_id, from->mode, from->path, strlen(from->path),
+				     cc_fs_may_fold((long)fs.f_type)};
 	return CC_OK;
 }
 

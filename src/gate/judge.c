@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "gate/judge.h"
 
+#include "base/mem.h"
 #include "gate/resolve.h"
 #include "os/fd.h"
 #include "review/config.h"
@@ -10,6 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -282,11 +284,81 @@ int cc_judge_first(struct cc_call *call, const struct cc_loc *loc, uint64_t mode
 			    CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
 }
 
+/* Directories that fold case (ext4, f2fs and tmpfs with the casefold feature) find a file by names that nobody wrote:
+ * U+017F is an s, U+212A a k, and characters without a shape are nothing. The kernel also keeps the spelling that was
+ * used first, so the canonical path of a forbidden file may be one of those. Rules know ASCII letters in both cases;
+ * what is not ASCII could be a name that they know (docs/decisions/folding.md). */
+enum { FOLDS_CASE = 0x40000000 };
+#define GET_FLAGS _IOR('f', 1, long) /* FS_IOC_GETFLAGS; linux/fs.h quarrels with sys/mount.h */
+
+/* Where a directory that does not let itself be looked at has to be taken for one that folds. */
+static const long folding_fs[] = {
+	0xef53,     /* ext4 */
+	0xf2f52010, /* f2fs */
+	0x01021994, /* tmpfs */
+	0xca451a4e, /* bcachefs */
+	0x794c7630, /* overlay, over any of them */
+};
+
+bool cc_fs_may_fold(long type)
+{
+	for (size_t i = 0; i < CC_COUNT(folding_fs); i++)
+		if ((uint32_t)type == (uint32_t)folding_fs[i])
+			return true;
+	return false;
+}
+
+static bool directory_folds(const struct cc_gate_mount *mount, const char *path)
+{
+	CC_AUTO_FD fd = cc_k_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0,
+				     CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_MAGICLINKS);
+	long flags = 0;
+
+	if (fd < 0)
+		return mount->may_fold;
+	return ioctl(fd, GET_FLAGS, &flags) == 0 && flags & FOLDS_CASE;
+}
+
+static bool is_ascii(const char *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((signed char)at[i] < 0)
+			return false;
+	return true;
+}
+
+bool cc_may_be_another_name(const struct cc_gate_mount *mount, const char *path, size_t len)
+{
+	char parent[PATH_MAX + NAME_MAX + 4];
+	size_t at, end;
+
+	if (!mount || mount->mode == CC_MOUNT_PRIVATE || len <= mount->len || len >= sizeof(parent) ||
+	    is_ascii(path + mount->len, len - mount->len))
+		return false;
+	/* each part that is not ASCII, in the directory that it lies in */
+	for (at = mount->len; at < len; at = end) {
+		while (at < len && path[at] == '/')
+			at++;
+		for (end = at; end < len && path[end] != '/';)
+			end++;
+		if (is_ascii(path + at, end - at))
+			continue;
+		memcpy(parent, path, at);
+		parent[at] = '\0';
+		if (directory_folds(mount, at ? parent : "/"))
+			return true;
+	}
+	return false;
+}
+
 int cc_judge_read(struct cc_call *call, const struct cc_obj *obj)
 {
+	static const struct cc_gate_mount anywhere = {.mode = CC_MOUNT_RO, .path = "", .may_fold = true};
 	struct cc_ask ask = {.verb = CC_VERB_READ, .path = {obj->path, obj->len}, .object = cc_object_of(obj->st.mode)};
 	struct cc_decision decision = cc_decide(call->gate->rules, &ask);
 
+	if (obj->path[0] == '/' && cc_may_be_another_name(obj->mount ? obj->mount : &anywhere, obj->path, obj->len))
+		return cc_refuse_folded(call, CC_VERB_READ, ask.path);
 	/* Reads are not bound to our mounts: the rest of the view is there to be read. */
 	if (decision.verdict == CC_ALLOW || !decision.rule)
 		return 0;

@@ -304,6 +304,10 @@ static void lay_out(enum cc_arch arch, struct cc_syscall rest, const struct cc_s
 
 	for (size_t i = 0; i < CC_COUNT(by_nr); i++)
 		by_nr[i] = rest;
+	for (size_t i = 0; i < cc_syscall_gap_count; i++)
+		for (int nr = cc_syscall_gaps[i].first;
+		     cc_syscall_gaps[i].arch == arch && nr <= cc_syscall_gaps[i].last; nr++)
+			by_nr[nr] = (struct cc_syscall){.form = CC_SYS_ERRNO, .arg = CC_LINUX_ENOSYS};
 	for (size_t i = 0; i < count; i++) {
 		int nr = table[i].nr[arch];
 

@@ -147,6 +147,13 @@ const struct cc_syscall cc_syscalls[] = {
 };
 const size_t cc_syscall_count = sizeof(cc_syscalls) / sizeof(cc_syscalls[0]);
 
+const struct cc_syscall_gap cc_syscall_gaps[] = {
+	{CC_ARCH_X86_64, 337, 423}, /* 335 and 336 are the kernel's own trampolines of uprobes */
+	{CC_ARCH_AARCH64, 244, 259},
+	{CC_ARCH_AARCH64, 295, 423},
+};
+const size_t cc_syscall_gap_count = sizeof(cc_syscall_gaps) / sizeof(cc_syscall_gaps[0]);
+
 const uint32_t cc_ioctl_refused[] = {
 	0x5412,     0x541c,     0x541d,     0x5423,     /* TIOCSTI TIOCLINUX TIOCCONS TIOCSETD (attacks 7) */
 	0x8901,     0x8902,                             /* FIOSETOWN SIOCSPGRP: a signal to the zygote (attacks 13) */

@@ -2,7 +2,8 @@
  * of the answer. Numbers are literals, because the headers of the build host may be older than the kernel it runs on.
  *
  * A call that stands in no row is allowed up to CC_SYSCALL_LAST, the last number somebody has read and thought about;
- * anything newer does not exist (ENOSYS). Pure data; spec/names 4 and attacks E are its source. */
+ * anything newer does not exist (ENOSYS), nor does a number that an architecture has left free. Pure data; spec/names 4
+ * and attacks E are its source. */
 #ifndef CC_PLAN_SYSCALLS_H
 #define CC_PLAN_SYSCALLS_H
 
@@ -45,6 +46,16 @@ struct cc_syscall {
 
 extern const struct cc_syscall cc_syscalls[];
 extern const size_t cc_syscall_count;
+
+/* Numbers below the last that no call has on this architecture: whoever gets one of them later is newer than we know.
+ */
+struct cc_syscall_gap {
+	enum cc_arch arch;
+	int16_t first, last;
+};
+
+extern const struct cc_syscall_gap cc_syscall_gaps[];
+extern const size_t cc_syscall_gap_count;
 
 /* What PID 1 may call itself once it runs. */
 extern const struct cc_syscall cc_init_calls[];

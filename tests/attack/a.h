@@ -79,6 +79,14 @@ static inline const char *in_tree(const char *name)
 	return path[at];
 }
 
+/* O_TMPFILE works in the tree natively: the driver has looked. */
+static inline bool has_unnamed(void)
+{
+	const char *said = getenv("UNNAMED");
+
+	return !said || strcmp(said, "no") != 0;
+}
+
 /* Four bytes at once, seen by everybody: a plain copy could be kept back by the compiler. */
 static inline void put4(char *to, const char *from)
 {

@@ -3,7 +3,7 @@
  * socket was reached, and each expected violation was reported.
  *
  *   attack-driver --init CC-INIT [--off WHAT]... [--fail STEP] [--read-deny NAME] [--grant SOCKET] [--host PROGRAM]
- * [--pty] [--slow] [--threads N] PROGRAM [ARG]...
+ * [--pty] [--cold] [--slow] [--threads N] PROGRAM [ARG]...
  *
  * PROGRAM runs in the tree with a directory of the host, outside of it, as descriptor 0: what an owner must never do,
  * so that the gate's own rule is tested (attacks 2). */
@@ -42,7 +42,7 @@ static void send_exec(void)
 {
 	static const char *const env[] = {"PATH=/usr/bin:/bin", "HOME=/home/agent", "LC_ALL=C.UTF-8",
 					  "GIT_TEMPLATE_DIR=",  "TERM=dumb",        NULL};
-	char text[PATH_MAX], head[40], *variables[2];
+	char text[PATH_MAX], head[40], *variables[3];
 	struct cc_buf block;
 	struct cc_err err;
 	size_t argc = 0;
@@ -51,16 +51,17 @@ static void send_exec(void)
 	while (harness.program[argc])
 		argc++;
 	if (asprintf(&variables[0], "TREE=%s", harness.tree) < 0 ||
-	    asprintf(&variables[1], "READONLY=%s", harness.read_only) < 0)
+	    asprintf(&variables[1], "READONLY=%s", harness.read_only) < 0 ||
+	    asprintf(&variables[2], "UNNAMED=%s", harness_has_unnamed() ? "yes" : "no") < 0)
 		harness_bail("asprintf");
 	cc_buf_init(&block, 1 << 20);
-	snprintf(head, sizeof(head), "%zu %zu\n", argc, CC_COUNT(env) - 1 + 2);
+	snprintf(head, sizeof(head), "%zu %zu\n", argc, CC_COUNT(env) - 1 + CC_COUNT(variables));
 	cc_buf_adds(&block, head);
 	for (size_t i = 0; i < argc; i++)
 		cc_buf_add(&block, harness.program[i], strlen(harness.program[i]) + 1);
 	for (size_t i = 0; env[i]; i++)
 		cc_buf_add(&block, env[i], strlen(env[i]) + 1);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < CC_COUNT(variables); i++)
 		cc_buf_add(&block, variables[i], strlen(variables[i]) + 1);
 	if (cc_fd_memfile("args", block.data, block.len, &fds[0], &err) != CC_OK || pipe2(ends, O_CLOEXEC) < 0)
 		harness_bail("exec");
@@ -272,6 +273,8 @@ static void options(int argc, char **argv)
 			harness.pty = true;
 		else if (strcmp(argv[i], "--slow") == 0)
 			harness.slow = true;
+		else if (strcmp(argv[i], "--cold") == 0)
+			harness.cold = true;
 		else if (i + 1 == argc)
 			break;
 		else if (strcmp(argv[i], "--init") == 0)
@@ -315,6 +318,8 @@ int main(int argc, char **argv)
 	harness_plant();
 	if (harness.slow)
 		plant_slow();
+	if (harness.cold)
+		harness_forget_names();
 	harness_start();
 	harness_send_setup();
 	serve();

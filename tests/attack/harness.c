@@ -111,6 +111,23 @@ void harness_plant(void)
 	harness.other = host_socket(harness.tree, "other.sock", SOCK_STREAM);
 }
 
+bool harness_has_unnamed(void)
+{
+	CC_AUTO_FD fd = open(harness.tree, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 || errno != EOPNOTSUPP;
+}
+
+/* A name that was looked up before is found as it was spelled then. */
+void harness_forget_names(void)
+{
+	CC_AUTO_FD fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+
+	sync();
+	if (fd < 0 || write(fd, "2", 1) != 1)
+		harness_bail("drop_caches");
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;

@@ -19,6 +19,7 @@ struct harness {
 	bool pty;
 	bool slow;        /* slow.h's file system lies in the tree */
 	unsigned threads; /* of the gate; 0: as a session has them */
+	bool cold;        /* the kernel forgets the names of the tree before the session: needs root */
 	char **program;
 	char base[64], tree[80], outside[80], read_only[80];
 	int listener; /* a socket of the host inside the tree */
@@ -41,6 +42,9 @@ _Noreturn void harness_bail(const char *what);
 /* Makes base, tree, outside and ro, with a socket of the host in the tree. */
 void harness_plant(void);
 void harness_clean(void);
+/* The file system of the tree knows files without a name (O_TMPFILE), as the host sees it. */
+bool harness_has_unnamed(void);
+void harness_forget_names(void);
 /* Starts bubblewrap; harness.program[0] is replaced by its path inside. */
 void harness_start(void);
 void harness_send(const char *text, const int *fds, size_t count);

@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-enum { ROUNDS = 2000 };
+static int rounds = 2000; /* fewer by an argument, for a slow machine */
 
 static const char *const spellings[] = {
 	".env.n",
@@ -133,7 +133,7 @@ static void path_race(void)
 	stop = false;
 	for (int i = 0; i < 2; i++)
 		pthread_create(&thread[i], NULL, flip, NULL);
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		close(open(buffer, O_CREAT | O_WRONLY, 0600));
 		rename("aaaaaa", buffer);
 		link("plain.txt", buffer);
@@ -169,7 +169,7 @@ static void how_race(void)
 
 	stop = false;
 	pthread_create(&thread, NULL, flip_how, how);
-	for (int i = 0; i < 4 * ROUNDS; i++) {
+	for (int i = 0; i < 4 * rounds; i++) {
 		how->mode = i % 2 ? 0600 : 0;
 		given += syscall(437, AT_FDCWD, ".env.n", how, sizeof(*how)) >= 0;
 	}
@@ -252,7 +252,7 @@ static int under_signals(void)
 
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		made += open("w.key", O_CREAT | O_WRONLY, 0600) >= 0;
 		made += rename("plain.txt", "w.key") == 0;
 	}
@@ -277,7 +277,7 @@ static int written_from_outside(void)
 			process_vm_writev(parent, &bad, 1, &there, 1, 0);
 			process_vm_writev(parent, &good, 1, &there, 1, 0);
 		}
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		close(open(shared, O_CREAT | O_WRONLY, 0600));
 		made += access("zz.key", F_OK) == 0;
 	}
@@ -350,8 +350,10 @@ static void passed_about(void)
 	waitpid(child, NULL, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		rounds = atoi(argv[1]);
 	known = forbidden();
 	make("plain.txt");
 	mkdir("sub", 0755);

@@ -4,6 +4,7 @@
 #include "../unit/t.h"
 
 #include "os/fd.h"
+#include "plan/bpf.h"
 #include "plan/linux.h"
 #include "wire/json.h"
 
@@ -106,29 +107,88 @@ static void print_case(size_t index, struct cc_buf *out)
 	cc_spec_done(&spec);
 }
 
+static void compare(const char *name, struct cc_buf *got)
+{
+	struct cc_buf want;
+	struct cc_err err;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s.want", golden_dir, name);
+	cc_buf_init(&want, 1 << 20);
+	if (getenv("GOLDEN_UPDATE")) {
+		CC_AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+		assert_int_equal(cc_fd_write_all(fd, got->data, got->len, &err), CC_OK);
+	} else {
+		T_OK(cc_fd_read_file(path, &want, &err), err);
+		T_ROW(want.len == got->len && memcmp(want.data, got->data, got->len) == 0, name);
+	}
+	cc_buf_done(&want);
+}
+
 static void every_plan_is_as_written(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < CC_COUNT(cases); i++) {
 		struct cc_buf got;
-		struct cc_buf want;
-		struct cc_err err;
-		char path[4096];
 
-		snprintf(path, sizeof(path), "%s/%s.want", golden_dir, cases[i].name);
 		cc_buf_init(&got, 1 << 20);
-		cc_buf_init(&want, 1 << 20);
 		print_case(i, &got);
-		if (getenv("GOLDEN_UPDATE")) {
-			CC_AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-			assert_int_equal(cc_fd_write_all(fd, got.data, got.len, &err), CC_OK);
-		} else {
-			T_OK(cc_fd_read_file(path, &want, &err), err);
-			T_ROW(want.len == got.len && memcmp(want.data, got.data, got.len) == 0, cases[i].name);
-		}
+		compare(cases[i].name, &got);
 		cc_buf_done(&got);
-		cc_buf_done(&want);
+	}
+}
+
+/* One instruction a line, with the place that a jump goes to. */
+static void print_filter(const struct cc_bpf *program, struct cc_buf *out)
+{
+	static const struct {
+		uint16_t code;
+		const char *name;
+	} codes[] = {{0x20, "load"}, {0x05, "go"},  {0x15, "=="}, {0x25, ">"},  {0x35, ">="},
+		     {0x45, "&"},    {0x54, "and"}, {0x74, ">>"}, {0x06, "ret"}};
+
+	for (size_t at = 0; at < program->count; at++) {
+		const struct cc_bpf_insn *in = &program->insn[at];
+		const char *name = "?";
+
+		for (size_t i = 0; i < CC_COUNT(codes); i++)
+			if (codes[i].code == in->code)
+				name = codes[i].name;
+		cc_buf_addf(out, "%zu: %s %#x", at, name, in->k);
+		if (in->code == 0x05)
+			cc_buf_addf(out, " -> %zu", at + 1 + in->k);
+		else if ((in->code & 7) == 5)
+			cc_buf_addf(out, " -> %zu else %zu", at + 1 + in->jt, at + 1 + in->jf);
+		cc_buf_adds(out, "\n");
+	}
+}
+
+static void every_filter_is_as_written(void **state)
+{
+	static const struct {
+		const char *name;
+		enum cc_arch arch;
+		bool init;
+	} filters[] = {{"filter-x86_64", CC_ARCH_X86_64, false},
+		       {"filter-aarch64", CC_ARCH_AARCH64, false},
+		       {"filter-init-aarch64", CC_ARCH_AARCH64, true}};
+	static struct cc_bpf program;
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(filters); i++) {
+		struct cc_bpf_options options = {.arch = filters[i].arch, .reserved_first = 1, .reserved_last = 4};
+		struct cc_buf got;
+		struct cc_err err;
+
+		cc_buf_init(&got, 1 << 20);
+		if (filters[i].init)
+			T_OK(cc_bpf_emit_init(filters[i].arch, &program, &err), err);
+		else
+			T_OK(cc_bpf_emit(&options, &program, &err), err);
+		print_filter(&program, &got);
+		compare(filters[i].name, &got);
+		cc_buf_done(&got);
 	}
 }
 
@@ -151,6 +211,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_plan_is_as_written),
+		cmocka_unit_test(every_filter_is_as_written),
 		cmocka_unit_test(no_secret_value_is_printed),
 	};
 

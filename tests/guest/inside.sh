@@ -1,0 +1,133 @@
+#!/bin/sh
+# What runs in the guest, as root: TAP lines, with "== NAME" before those of one program.
+# usage: inside.sh SECTION[,SECTION]...      each section is a function below
+cd /opt/ccbox/tests || exit 1
+ccbox=/opt/ccbox/ccbox
+init=/opt/ccbox/cc-init
+twin=/opt/ccbox/cc-init-twin
+as_user="setpriv --reuid=1000 --regid=1000 --clear-groups env HOME=/home/ann"
+chown 1000:1000 /home/ann
+# what the kernel has to say of a new process of another ABI is no test's
+echo 0 >/proc/sys/kernel/print-fatal-signals 2>/dev/null
+
+run() { # NAME COMMAND...: a program that speaks TAP
+	echo "== $1"
+	shift
+	timeout 120 "$@"
+	code=$?
+	if [ $code = 0 ]; then echo "ok - ends well"; else echo "not ok - ends well (exit $code)"; fi
+}
+both() { # NAME COMMAND...: as root and as an ordinary user
+	name=$1
+	shift
+	run "$name" "$@"
+	# shellcheck disable=SC2086
+	run "$name, user" $as_user "$@"
+}
+attack() { # how to run it, NAME, options of the driver and a program
+	how=$1 name=$2
+	shift 2
+	$how "$name" ./attack-driver --init $init "$@"
+}
+without() { # NAME, what is off, the rest: without the protection the attack escapes on this kernel too
+	name=$1 off=$2
+	shift 2
+	# shellcheck disable=SC2046
+	run "twin $off $name" ./attack-driver --init $twin $(echo ",$off" | sed 's/,/ --off /g') "$@"
+}
+place() { # FILE SYSTEM, options of mount: what lies at /var/tmp from here on
+	echo "== $1"
+	shift
+	busybox umount -l /var/tmp 2>/dev/null
+	if mount "$@" /var/tmp && { chmod 1777 /var/tmp || [ "$2" = vfat ]; }; then
+		echo "ok - mounted"
+	else
+		echo "not ok - mounted"
+		return 1
+	fi
+}
+says() { # LABEL, status, a text that is said, COMMAND...: with nothing started
+	label=$1 status=$2 text=$3
+	shift 3
+	rm -f started
+	timeout 60 "$@" >/tmp/said 2>&1
+	got=$?
+	if [ $got = "$status" ] && grep -qF -- "$text" /tmp/said && [ ! -e started ]; then
+		echo "ok - $label"
+	else
+		echo "not ok - $label"
+		echo "exit $got, wanted $status and \"$text\""
+		cat /tmp/said
+	fi
+}
+
+attacks() {
+	for family in names links meta sock sys; do attack both $family ./attack-$family; done
+	attack both tricks ./attack-tricks 200
+	attack both trunc ./attack-trunc 600
+	attack both race ./attack-race 300
+	attack both reads --read-deny kept.txt ./attack-reads
+	attack both grant --grant host.sock ./attack-grant
+	attack both git --host /opt/ccbox/tests/git-host.sh ./git-inside.sh
+	for mode in all init-dies mount-goes; do both "session $mode" ./init-session $init $mode; done
+}
+twins() {
+	for family in names links meta; do without $family gate,floor ./attack-$family; done
+	for family in sys sock; do without $family filter,floor ./attack-$family; done
+}
+held() { # FILE SYSTEM: the attacks that work with names, on what was placed
+	for family in names links meta; do attack run "$1 $family" ./attack-$family; done
+	attack run "$1 trunc" ./attack-trunc 300
+	attack both "$1 names" ./attack-names
+}
+filesystems() {
+	place ext4 -t ext4 /dev/vdb && held ext4
+	place xfs -t xfs /dev/vde && held xfs
+	place tmpfs -t tmpfs -o size=64m tmpfs && held tmpfs
+	mkdir -p /tmp/over && mount -t tmpfs tmpfs /tmp/over && mkdir -p /tmp/over/low /tmp/over/up /tmp/over/work
+	place overlay -t overlay -o lowerdir=/tmp/over/low,upperdir=/tmp/over/up,workdir=/tmp/over/work overlay && held overlay
+	place btrfs -t btrfs /dev/vdd && held btrfs && attack both "btrfs subvolumes" ./attack-subvol &&
+		without subvolumes filter ./attack-subvol
+	place 9p -t 9p -o trans=virtio,version=9p2000.L,access=any host && attack run "9p names" ./attack-names
+}
+folding() {
+	place casefold -t ext4 /dev/vdc || return
+	rmdir /var/tmp/lost+found
+	chattr +F /var/tmp || echo "not ok - chattr +F"
+	attack both "casefold fold" ./attack-fold
+	# with the names of the tree forgotten, the kernel keeps the spelling that the attack uses first
+	attack run "casefold fold, cold" --cold ./attack-fold
+	attack both "casefold fold, reads" --read-deny kept.txt ./attack-fold reads
+	attack run "casefold fold, reads, cold" --cold --read-deny kept.txt ./attack-fold reads
+	without "casefold reads" gate --read-deny kept.txt ./attack-fold reads
+	without "casefold fold" gate,floor ./attack-fold
+	attack run "casefold links" ./attack-links
+}
+refused_file_systems() {
+	place vfat -t vfat -o umask=0 /dev/vdf || return
+	mkdir -p /var/tmp/work && cd /var/tmp/work || return
+	says "FAT: refused, with what to do" 125 "rules about names cannot be held there; work on a copy, or bind it read-only" \
+		$ccbox run --quiet -- touch started
+	says "FAT, read-only: the command runs" 0 "seen" $ccbox run --quiet --bind "$PWD:ro" -- echo seen
+	cd /opt/ccbox/tests || exit 1
+	busybox umount -l /var/tmp
+}
+other_abis() {
+	attack both "i386" ./attack-abi /usr/lib/other-abi-32 killed
+	attack both "x32" ./attack-abi /usr/lib/other-abi-x32
+	without i386 filter,floor ./attack-abi /usr/lib/other-abi-32
+	without x32 filter,floor ./attack-abi /usr/lib/other-abi-x32
+}
+yama() {
+	for scope in 1 2; do
+		echo $scope >/proc/sys/kernel/yama/ptrace_scope
+		attack both "yama $scope names" ./attack-names
+		attack both "yama $scope sock" ./attack-sock
+		attack both "yama $scope sys" ./attack-sys
+		echo "== yama $scope"
+		says "doctor proves it" 0 "holds every rule" $ccbox doctor
+	done
+}
+for section in $(echo "$1" | tr , ' '); do $section; done
+busybox umount -l /var/tmp 2>/dev/null
+echo "the guest is done"
