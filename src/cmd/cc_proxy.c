@@ -64,6 +64,7 @@ static const struct cc_confine_call calls[] = {
 	ANY(epoll_pwait),
 	ANY(splice),
 	ANY(pipe2),
+	ANY(socketpair),
 	ANY(fcntl),
 	ANY(openat),
 	ANY(newfstatat),

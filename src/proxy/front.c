@@ -2,7 +2,7 @@
  * that follow it. Both steps of conn.h. */
 #include "proxy/conn.h"
 
-#include "proxy/clienthello.h"
+#include "parse/clienthello.h"
 #include "proxy/relay.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void refuse_malformed(struct cc_conn *conn, unsigned status, struct cc_vi
 
 static void ask(struct cc_conn *conn, const struct cc_host *host, uint16_t port)
 {
-	if (cc_conn_request(conn, host, port, false))
+	if (cc_conn_request(conn, host, port, false) && conn->phase == CC_PHASE_FRONT)
 		conn->phase = CC_PHASE_DIAL;
 }
 
@@ -188,7 +188,7 @@ void cc_conn_tunnel(struct cc_conn *conn)
 	cc_buf_init(&out, 256);
 	if (conn->proto == CC_PROTO_CONNECT)
 		cc_buf_add(&out, established, sizeof(established) - 1);
-	else if (conn->front)
+	else if (conn->proto == CC_PROTO_SOCKS5 || conn->proto == CC_PROTO_SOCKS4)
 		cc_socks_answer(&conn->front->socks, CC_SOCKS_OK, &out);
 	conn->phase = CC_PHASE_TUNNEL;
 	cc_conn_set_deadline(conn, conn->front && conn->front->in.len ? CC_CONN_HEAD_MS : CC_CONN_IDLE_MS);

@@ -165,8 +165,8 @@ static void begin_request(struct cc_conn *conn, const struct cc_http_head *head)
 	cc_buf_reset(&relay->back);
 	cc_buf_reset(&relay->again);
 	cc_buf_eat(&relay->out, before); /* what an earlier host did not want to read */
-	if (cc_conn_request(conn, &host, port, relay->head_only))
-		relay->request = REQUEST_DIAL;
+	relay->request = REQUEST_DIAL;   /* the reserved name is there at once */
+	(void)cc_conn_request(conn, &host, port, relay->head_only);
 }
 
 /* Between two requests upstream has nothing to say: if it does, or ends, it is not used again. */
