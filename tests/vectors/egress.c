@@ -76,7 +76,7 @@ static struct answer query(const char *name, unsigned type)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	size_t at = 12;
-	ssize_t got;
+	ssize_t got = -1;
 
 	while (*name) {
 		size_t len = strcspn(name, ".");
@@ -88,8 +88,11 @@ static struct answer query(const char *name, unsigned type)
 	}
 	packet[at + 2] = (unsigned char)type;
 	packet[at + 4] = 1;
-	sendto(fd, packet, at + 5, 0, (struct sockaddr *)&to, sizeof(to));
-	got = poll(&wait, 1, RIG_WAIT_MS) > 0 ? recv(fd, packet, sizeof(packet), 0) : -1;
+	/* A datagram may be lost where a flood fills the queue: it is sent again, as resolvers do. */
+	for (int i = 0; i < 40 && got < 0; i++) {
+		sendto(fd, packet, at + 5, 0, (struct sockaddr *)&to, sizeof(to));
+		got = poll(&wait, 1, RIG_WAIT_MS / 40) > 0 ? recv(fd, packet, sizeof(packet), 0) : -1;
+	}
 	close(fd);
 	if (got < 12)
 		return answer;
