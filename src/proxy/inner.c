@@ -52,14 +52,19 @@ static void begin_host(struct cc_conn *conn, uint16_t port)
 static void begin_publish(struct cc_conn *conn, uint16_t port)
 {
 	struct cc_net_decision decision;
+	struct cc_host host;
 
 	conn->proto = CC_PROTO_PUBLISH;
 	cc_conn_front_free(conn);
-	cc_host_from_addr(loopback, sizeof(loopback), &conn->host);
+	cc_host_from_addr(loopback, sizeof(loopback), &host);
+	if (!cc_conn_set_host(conn, &host)) {
+		cc_conn_close(conn, true);
+		return;
+	}
 	conn->port = port;
 	decision = cc_conn_judge(conn);
 	if (!decision.allowed || conn->over) {
-		cc_conn_report(conn, &(struct cc_report_net){.host = cc_view_of(conn->host.text),
+		cc_conn_report(conn, &(struct cc_report_net){.host = cc_conn_name(conn),
 							     .port = port,
 							     .reason = conn->over ? CC_NET_LIMIT : decision.reason});
 		cc_conn_close(conn, true);
@@ -85,7 +90,7 @@ void cc_conn_begin(struct cc_conn *conn, enum cc_arrival from, uint16_t port)
 static void inside_failed(struct cc_conn *conn, const char *why)
 {
 	cc_conn_report(conn, &(struct cc_report_net){.allowed = true,
-						     .host = cc_view_of(conn->host.text),
+						     .host = cc_conn_name(conn),
 						     .port = conn->port,
 						     .reason = CC_NET_ALLOWED,
 						     .detail = why});
