@@ -9,7 +9,8 @@ step "build without a warning" build build -Dwerror=false
 clients
 step "tests" run_tests build testlog --no-suite long
 step "build with ASan and UBSan" build build-asan -Db_sanitize=address,undefined -Db_lundef=false
-step "unit, golden and fuzz replay under ASan and UBSan" run_tests build-asan testlog --suite unit --suite golden --suite fuzz
+step "unit, golden, vectors and fuzz replay under ASan and UBSan" run_tests build-asan testlog --suite unit --suite golden --suite vectors \
+	--suite fuzz
 step "format" tools/format-check.sh
 step "lint" tools/lint.sh build
 tools/tally.py build/ran.txt build/meson-logs/testlog.json build-asan/meson-logs/testlog.json >build/tally.txt || failed=1

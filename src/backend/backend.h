@@ -57,7 +57,10 @@ enum cc_note_kind {
 	CC_NOTE_NAMES,     /* fd, or sys */
 	CC_NOTE_FROZEN,
 	CC_NOTE_THAWED,
-	CC_NOTE_LOST, /* a helper is gone: the session is over; text says which */
+	CC_NOTE_POLICY,  /* new network rules are in force, or, with text, could not be read */
+	CC_NOTE_GATEWAY, /* fd: a connection from inside to the reserved name */
+	CC_NOTE_PASSED,  /* it was for another helper */
+	CC_NOTE_LOST,    /* a helper is gone: the session is over; text says which */
 };
 
 struct cc_note {
@@ -84,6 +87,9 @@ struct cc_backend {
 	/* message: "freeze", "thaw"; NULL where the backend has none */
 	enum cc_code (*tell)(struct cc_box *box, const char *message, struct cc_err *err);
 	enum cc_code (*fetch)(struct cc_box *box, int id, const char *message, const char *path, struct cc_err *err);
+	/* replaces the network rules of a running box; NULL where the backend has none */
+	enum cc_code (*update)(struct cc_box *box, const struct cc_rules *rules, int64_t generation,
+			       struct cc_err *err);
 	/* descriptors that become readable when a note may be there */
 	size_t (*watch)(const struct cc_box *box, int fds[CC_BOX_WATCH]);
 	/* the next note of that descriptor; kind NONE when there is none now */

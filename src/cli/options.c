@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include "base/mem.h"
+#include "policy/net.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -149,6 +150,32 @@ static enum cc_code take_all_proxy(struct cc_ask_run *ask, const char *value, st
 	return CC_OK;
 }
 
+static enum cc_code take_port(const char *option, struct cc_strv *list, const char *value, struct cc_err *err)
+{
+	if (cc_host_port(cc_view_of(value)) == 0)
+		return cc_fail(err, CC_EINVAL, 0, "--%s takes a port from 1 to 65535, not \"%s\"", option, value);
+	return cc_strv_add(list, value, err);
+}
+
+static enum cc_code take_publish(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return take_port("publish", &ask->spec.publish, value, err);
+}
+
+static enum cc_code take_host_port(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return take_port("host-port", &ask->spec.host_ports, value, err);
+}
+
+/* Said by name, it must work or nothing starts; unsaid, it is tried. */
+static enum cc_code take_transparent(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	ask->spec.transparent = strcmp(value, "on") == 0 ? CC_TRANSPARENT_MUST : CC_TRANSPARENT_OFF;
+	if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
+		return cc_fail(err, CC_EINVAL, 0, "--transparent takes on or off, not \"%s\"", value);
+	return CC_OK;
+}
+
 static enum cc_code take_allow_socket(struct cc_ask_run *ask, const char *value, struct cc_err *err)
 {
 	return cc_strv_push(&ask->spec.policy.allow_sockets, value, err);
@@ -229,6 +256,10 @@ const struct cc_option cc_options[] = {
 	 "let a Unix socket of the host inside a bind be connected to"},
 	{"ssh-agent", NULL, NULL, RUNS, take_ssh_agent, "lend your ssh agent: it signs, and its keys stay outside"},
 	{"no-network", NULL, NULL, RULES, take_no_network, "refuse every connection"},
+	{"transparent", "on|off", "CC_TRANSPARENT", RUNS, take_transparent,
+	 "serve programs that ignore proxy variables; default: where the kernel can do it"},
+	{"publish", "PORT", NULL, RUNS, take_publish, "make a port inside reachable on this host's loopback"},
+	{"host-port", "PORT", NULL, RUNS, take_host_port, "make a port of this host's loopback reachable inside"},
 	{"all-proxy", "http|socks", "CC_ALL_PROXY", RUNS, take_all_proxy,
 	 "what ALL_PROXY names inside; http (default) works with more clients"},
 	{"env", "NAME[=VALUE]", NULL, RUNS, take_env, "pass a variable on, or set it"},

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { FLUSH_MS = 200, NAMES_MAX = 4 << 20 };
@@ -115,6 +116,26 @@ static enum cc_code on_list(struct loop *loop, const struct cc_json *m, struct c
 	return code;
 }
 
+/* For the proxy, by way of the owner: only a process of this network namespace can make them. */
+static enum cc_code on_sockets(struct loop *loop, const struct cc_json *m, struct cc_peer_msg *msg, struct cc_err *err)
+{
+	static const char text[] = "{\"m\":\"sockets\"}";
+	int64_t wanted = cc_json_int(m, "count", 1);
+	int fds[CC_PEER_FDS];
+	size_t count = 0;
+	enum cc_code code = CC_OK;
+
+	(void)msg;
+	while (count < CC_PEER_FDS && (int64_t)count < wanted &&
+	       (fds[count] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) >= 0)
+		count++;
+	if (count)
+		code = cc_tell_owner(loop->init.control, text, sizeof(text) - 1, fds, count, err);
+	while (count)
+		cc_fd_close(&fds[--count]);
+	return code;
+}
+
 static enum cc_code on_end(struct loop *loop, const struct cc_json *m, struct cc_peer_msg *msg, struct cc_err *err)
 {
 	(void)m;
@@ -130,7 +151,7 @@ static const struct {
 	enum cc_code (*handle)(struct loop *loop, const struct cc_json *m, struct cc_peer_msg *msg, struct cc_err *err);
 } messages[] = {
 	{"exec", on_exec},   {"signal", on_signal}, {"freeze", on_freeze}, {"thaw", on_thaw},
-	{"fetch", on_fetch}, {"list", on_list},     {"end", on_end},
+	{"fetch", on_fetch}, {"list", on_list},     {"end", on_end},       {"sockets", on_sockets},
 };
 
 static enum cc_code dispatch(struct loop *loop, const struct cc_json *m, struct cc_peer_msg *msg, struct cc_err *err)

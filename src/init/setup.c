@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
 #include "init/setup.h"
 
-#include "kernel/calls.h"
+#include "init/listen.h"
 #include "init/zygote.h"
+#include "kernel/calls.h"
 #include "os/fd.h"
 #include "os/peer.h"
 #include "wire/msg.h"
@@ -192,71 +193,6 @@ static enum cc_code step_limits(struct cc_init *init, struct cc_err *err)
 	return CC_OK;
 }
 
-static enum cc_code listen_on(uint16_t port, int *out_fd, struct cc_err *err)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
-	CC_AUTO_FD fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int one = 1;
-
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	/* Not REUSEPORT: nobody inside may share the port. */
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
-	    bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, SOMAXCONN) < 0)
-		return cc_fail(err, CC_ESYS, errno, "cannot listen on 127.0.0.1:%u", port);
-	*out_fd = cc_fd_take(&fd);
-	return CC_OK;
-}
-
-/* Which directory each bind of the host has become: bubblewrap took it by name, and the owner knows which it meant. */
-static void add_roots(const struct cc_rules *rules, struct cc_jsonw *w)
-{
-	cc_jsonw_key(w, "roots");
-	cc_jsonw_array(w);
-	for (size_t i = 0; i < rules->mount_count; i++) {
-		CC_AUTO_FD fd = -1;
-		struct cc_statx st = {0};
-		char text[64];
-
-		if (rules->mounts[i].mode == CC_MOUNT_PRIVATE)
-			continue;
-		fd = open(rules->mounts[i].path, O_PATH | O_CLOEXEC);
-		if (fd >= 0)
-			(void)cc_k_statx(fd, "", &st);
-		snprintf(text, sizeof(text), "%x:%x:%llx", st.dev_major, st.dev_minor, (unsigned long long)st.ino);
-		cc_jsonw_str(w, text);
-	}
-	cc_jsonw_end(w);
-}
-
-static enum cc_code step_listen(struct cc_init *init, struct cc_err *err)
-{
-	struct cc_buf text;
-	struct cc_jsonw w;
-	int fds[CC_INIT_LISTEN_MAX];
-	size_t count = 0;
-	enum cc_code code = CC_OK;
-
-	while (count < init->port_count && code == CC_OK) {
-		code = listen_on(init->ports[count], &fds[count], err);
-		if (code == CC_OK)
-			count++;
-	}
-	cc_buf_init(&text, 60000);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "listeners");
-	add_roots(init->rules, &w);
-	cc_jsonw_end(&w);
-	if (code == CC_OK)
-		code = cc_buf_check(&text, "the list of binds", err);
-	if (code == CC_OK)
-		code = cc_tell_owner(init->control, text.data, text.len, fds, count, err);
-	cc_buf_done(&text);
-	while (count)
-		cc_fd_close(&fds[--count]);
-	return code;
-}
-
 static enum cc_code step_proc(struct cc_init *init, struct cc_err *err)
 {
 	(void)init;
@@ -335,15 +271,40 @@ static enum cc_code step_confine(struct cc_init *init, struct cc_err *err)
 	return code == CC_OK ? cc_k_filter_all(&program, err) : code;
 }
 
+/* No protection is missing, only a comfort: the session goes on and says so. */
+static enum cc_code tell_no_capture(const struct cc_init *init, struct cc_err *err)
+{
+	struct cc_buf message;
+	struct cc_jsonw w;
+	enum cc_code code;
+
+	cc_buf_init(&message, 4096);
+	cc_jsonw_init(&w, &message);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "m", "notice");
+	cc_jsonw_kstr(&w, "action", "network-outbound");
+	cc_jsonw_kstr(&w, "target", "transparent");
+	cc_jsonw_kstr(&w, "reason", "programs that ignore the proxy variables see no network here");
+	cc_jsonw_kstr(&w, "raw", init->capture_fault);
+	cc_jsonw_end(&w);
+	code = cc_buf_check(&message, "a notice", err);
+	if (code == CC_OK)
+		code = cc_tell_owner(init->control, message.data, message.len, NULL, 0, err);
+	cc_buf_done(&message);
+	return code;
+}
+
 static enum cc_code step_ready(struct cc_init *init, struct cc_err *err)
 {
+	enum cc_code code;
 	char text[200];
 	int len = snprintf(text, sizeof(text),
 			   "{\"m\":\"ready\",\"facts\":{\"landlock\":%d,\"threads\":%u,\"zygote\":%d,\"off\":%u}}",
 			   init->landlock_abi, init->threads, (int)init->zygote_pid, init->off);
 
 	cc_report_open(init->report);
-	return cc_tell_owner(init->control, text, (size_t)len, NULL, 0, err);
+	code = cc_tell_owner(init->control, text, (size_t)len, NULL, 0, err);
+	return code == CC_OK && init->capture_fault[0] ? tell_no_capture(init, err) : code;
 }
 
 static const struct {
@@ -351,7 +312,7 @@ static const struct {
 	enum cc_code (*run)(struct cc_init *init, struct cc_err *err);
 } steps[] = {
 	{"stdio", step_stdio}, {"setup", step_setup}, {"devpts", step_devpts},     {"limits", step_limits},
-	{"proc", step_proc},   {"self", step_self},   {"listen", step_listen},     {"go", step_go},
+	{"proc", step_proc},   {"self", step_self},   {"listen", cc_step_listen},  {"go", step_go},
 	{"power", step_power}, {"gate", step_gate},   {"zygote", cc_zygote_start}, {"confine", step_confine},
 	{"ready", step_ready},
 };

@@ -28,7 +28,8 @@ struct cc_init {
 	pid_t zygote_pid;
 	bool frozen; /* by us: that a command stops then is no news */
 	int landlock_abi;
-	struct rlimit files; /* as PID 1 was started: the programs get it back */
+	char capture_fault[200]; /* why programs without a proxy are not served; empty: they are, or nobody asked */
+	struct rlimit files;     /* as PID 1 was started: the programs get it back */
 };
 
 /* Runs every step up to the message `ready`. On failure the owner was told which one. */

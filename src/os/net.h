@@ -32,6 +32,18 @@ bool cc_net_prepare_listener(int fd);
 int cc_net_accept(int listener);
 void cc_net_reset_on_close(int fd); /* the peer will see RST */
 uint16_t cc_net_port(int listener); /* 0 = unknown */
+/* The address and port at this end: of a captured connection, what its client dialled. False: unknown. */
+bool cc_net_local(int fd, struct cc_addr *out, uint16_t *out_port);
+/* Connects a socket that was made elsewhere, perhaps in another network namespace, to that one's 127.0.0.1. */
+CC_MUST enum cc_code cc_net_connect_loopback(int fd, uint16_t port, struct cc_err *err);
+
+/* One datagram, and back to where it came from. */
+struct cc_net_from {
+	char room[128];
+	unsigned len;
+};
+long cc_net_receive(int fd, char *into, size_t max, struct cc_net_from *out_from); /* -1 with errno */
+void cc_net_answer(int fd, const void *bytes, size_t len, const struct cc_net_from *to);
 /* Is addr:port what the listener itself is bound to, seen from this network namespace? */
 bool cc_net_is_listener(int listener, const struct cc_addr *addr, uint16_t port);
 /* Is addr one of this host's own interface addresses? */

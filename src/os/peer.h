@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { CC_PEER_MAX = 65536, CC_PEER_FDS = 8 };
+enum { CC_PEER_MAX = 65536, CC_PEER_FDS = 32 };
 
 struct cc_peer_msg {
 	size_t len; /* 0 = the peer has closed */

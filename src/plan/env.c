@@ -114,6 +114,18 @@ static enum cc_code add_asked(struct cc_linux_plan *plan, const struct cc_facts 
 	return code;
 }
 
+/* An entry of its own, whatever its port and spelling; a range or a pattern is not one. */
+static bool is_entry(const struct cc_net_rules *net, const char *name)
+{
+	struct cc_host host;
+	const char *entry;
+
+	if (cc_host_parse(cc_view_of(name), CC_HOST_SOCKS, &host, NULL) != CC_OK)
+		return false;
+	entry = cc_net_decide_name(net, &host).entry;
+	return cc_net_decide_name(net, &host).allowed && entry && !strpbrk(entry, "/*");
+}
+
 /* An address allowed as an exact literal must leave NO_PROXY, or the client goes direct and meets nothing. */
 static enum cc_code add_no_proxy(struct cc_linux_plan *plan, const struct cc_rules *rules, struct cc_err *err)
 {
@@ -123,7 +135,7 @@ static enum cc_code add_no_proxy(struct cc_linux_plan *plan, const struct cc_rul
 
 	cc_buf_init(&value, 256);
 	for (size_t i = 0; i < CC_COUNT(own); i++)
-		if (!cc_strv_has(&rules->net->allow, own[i]))
+		if (!is_entry(rules->net, own[i]))
 			cc_buf_addf(&value, "%s%s", value.len ? "," : "", own[i]);
 	code = cc_strv_pushf(&plan->env, err, "NO_PROXY=%s", value.len ? value.data : "");
 	if (code == CC_OK)

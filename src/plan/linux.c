@@ -9,15 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fixed beginnings: namespaces and the five capabilities that cc-init gives up before the first exec. */
+/* Fixed beginnings: namespaces and the six capabilities that cc-init gives up before the first exec. */
 static const char *const namespaces[] = {
-	"--unshare-user", "--unshare-pid",    "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-	"--as-pid-1",     "--cap-drop",       "ALL",           "--cap-add",     "CAP_SYS_ADMIN", /* devpts, /proc
-												    read-only */
-	"--cap-add",      "CAP_NET_ADMIN",    /* the transparent redirect of the session's own network */
-	"--cap-add",      "CAP_SETPCAP",      /* empty the bounding set */
-	"--cap-add",      "CAP_SYS_RESOURCE", /* lower the user limits of its own namespace */
-	"--cap-add",      "CAP_SYS_PTRACE",   /* read non-dumpable targets: the only one that stays, in init alone */
+	"--unshare-user", "--unshare-pid",        "--unshare-net",
+	"--unshare-ipc",  "--unshare-uts",        "--unshare-cgroup-try",
+	"--as-pid-1",     "--cap-drop",           "ALL",
+	"--cap-add",      "CAP_SYS_ADMIN",        /* devpts, /proc
+						     read-only */
+	"--cap-add",      "CAP_NET_ADMIN",        /* the transparent redirect of the session's own network */
+	"--cap-add",      "CAP_NET_BIND_SERVICE", /* port 53 of the session's own loopback */
+	"--cap-add",      "CAP_SETPCAP",          /* empty the bounding set */
+	"--cap-add",      "CAP_SYS_RESOURCE",     /* lower the user limits of its own namespace */
+	"--cap-add",      "CAP_SYS_PTRACE", /* read non-dumpable targets: the only one that stays, in init alone */
 };
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -202,6 +205,17 @@ static enum cc_code plan_git(struct cc_linux_plan *plan, const struct cc_facts *
 	return add_file(plan, &file, err);
 }
 
+/* Names are asked of the session's own resolver; no search list, which would ask for names nobody meant. */
+static enum cc_code plan_resolver(struct cc_linux_plan *plan, const struct cc_rules *rules, struct cc_err *err)
+{
+	static const char content[] = "nameserver 127.0.0.1\noptions timeout:2 attempts:2\n";
+	static const char dest[] = "/etc/resolv.conf";
+	const struct cc_plan_file file = {
+		.dest = (char *)(size_t)dest, .mode = 0644, .content = (char *)(size_t)content};
+
+	return rules->net->transparent == CC_TRANSPARENT_OFF ? CC_OK : add_file(plan, &file, err);
+}
+
 static void plan_init(struct maker *m, const struct cc_facts *facts, const char *ssh_socket)
 {
 	push3(m, "--ro-bind", facts->init_path, "/run/ccbox/cc-init");
@@ -244,6 +258,8 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	plan_mounts(&m, rules, facts);
 	if (m.code == CC_OK)
 		m.code = plan_git(&plan, facts, err);
+	if (m.code == CC_OK)
+		m.code = plan_resolver(&plan, rules, err);
 	for (size_t i = 0; m.code == CC_OK && i < ask->file_count; i++)
 		m.code = add_file(&plan, &ask->files[i], err);
 	plan_files(&m, rules);
@@ -303,7 +319,7 @@ void cc_linux_plan_print(const struct cc_linux_plan *plan, struct cc_buf *out)
 	cc_buf_adds(out, "\n  --");
 	for (size_t i = 0; i < plan->command.count; i++)
 		cc_buf_addf(out, " %s", plan->command.items[i]);
-	cc_buf_adds(out, " CONTROL\nfiles (on the private HOME only)\n");
+	cc_buf_adds(out, " CONTROL\nfiles (that only the session has)\n");
 	for (size_t i = 0; i < plan->file_count; i++)
 		cc_buf_addf(out, "  %04o %s%s%s\n", plan->files[i].mode, plan->files[i].dest,
 			    plan->files[i].source ? " from " : "", plan->files[i].source ? plan->files[i].source : "");

@@ -172,7 +172,7 @@ const size_t cc_ioctl_cloning_count = sizeof(cc_ioctl_cloning) / sizeof(cc_ioctl
 const uint32_t cc_ioctl_types[] = {0x94, 0xbc, 0xf5};
 const size_t cc_ioctl_type_count = sizeof(cc_ioctl_types) / sizeof(cc_ioctl_types[0]);
 
-/* What PID 1 needs once it runs: files, its sockets, its children. No exec, fork, socket, mount, ptrace, keys. */
+/* What PID 1 needs once it runs: files, its sockets, its children. No exec, fork, mount, ptrace, keys. */
 const struct cc_syscall cc_init_calls[] = {
 	{"read", {0, 63}, CC_SYS_ALLOW, 0, 0},
 	{"write", {1, 64}, CC_SYS_ALLOW, 0, 0},
@@ -306,6 +306,7 @@ const struct cc_syscall cc_init_calls[] = {
 	{"membarrier", {324, 283}, CC_SYS_ALLOW, 0, 0},
 	{"getppid", {110, 173}, CC_SYS_ALLOW, 0, 0},
 	{"setsockopt", {54, 208}, CC_SYS_ALLOW, 0, 0},
+	{"socket", {41, 198}, CC_SYS_SOCKET, 0, 0}, /* of the session's own network, for published ports */
 	{"sched_getaffinity", {204, 123}, CC_SYS_ALLOW, 0, 0},
 };
 const size_t cc_init_call_count = sizeof(cc_init_calls) / sizeof(cc_init_calls[0]);

@@ -263,7 +263,7 @@ static uint32_t hash_bytes(uint32_t hash, const char *bytes, size_t len)
 		hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
 	return hash;
 }
-enum { HASH_START = 0x11c9dc5 };
+enum { HASH_START = 0x11c9dc5, ANY_PORT = 65536 };
 
 static enum cc_code insert(struct cc_hosts *hosts, const struct pattern *pattern, const char *written,
 			   struct cc_err *err)
@@ -324,7 +324,7 @@ void cc_hosts_free(struct cc_hosts *hosts)
 
 /* Looks up the key made of two parts: the text before the star's label with the star, and what follows. */
 static const char *probe(const struct cc_hosts *hosts, const char *head, size_t head_len, const char *tail,
-			 uint16_t port)
+			 uint32_t port)
 {
 	uint32_t hash = hash_bytes(HASH_START, head, head_len);
 
@@ -332,7 +332,7 @@ static const char *probe(const struct cc_hosts *hosts, const char *head, size_t 
 	for (size_t at = hash & hosts->mask; hosts->slots[at].key; at = (at + 1) & hosts->mask) {
 		const struct slot *slot = &hosts->slots[at];
 
-		if (slot->hash != hash || (slot->port != 0 && slot->port != port))
+		if (slot->hash != hash || (slot->port != 0 && slot->port != port && port != ANY_PORT))
 			continue;
 		if (strncmp(slot->key, head, head_len) == 0 && strcmp(slot->key + head_len, tail) == 0)
 			return slot->written;
@@ -340,7 +340,7 @@ static const char *probe(const struct cc_hosts *hosts, const char *head, size_t 
 	return NULL;
 }
 
-static const char *probe_middle(const struct cc_hosts *hosts, const char *name, uint16_t port)
+static const char *probe_middle(const struct cc_hosts *hosts, const char *name, uint32_t port)
 {
 	char head[RAW_MAX + 2];
 	const char *dot = strchr(name, '.');
@@ -363,7 +363,7 @@ static const char *probe_middle(const struct cc_hosts *hosts, const char *name, 
 	return NULL;
 }
 
-const char *cc_hosts_match(const struct cc_hosts *hosts, const struct cc_host *host, uint16_t port)
+static const char *match(const struct cc_hosts *hosts, const struct cc_host *host, uint32_t port)
 {
 	const char *found;
 
@@ -378,4 +378,14 @@ const char *cc_hosts_match(const struct cc_hosts *hosts, const struct cc_host *h
 			return found;
 	}
 	return hosts->has_middle ? probe_middle(hosts, host->text, port) : NULL;
+}
+
+const char *cc_hosts_match(const struct cc_hosts *hosts, const struct cc_host *host, uint16_t port)
+{
+	return match(hosts, host, port);
+}
+
+const char *cc_hosts_match_some(const struct cc_hosts *hosts, const struct cc_host *host)
+{
+	return match(hosts, host, ANY_PORT);
 }

@@ -37,6 +37,8 @@ struct cc_hosts;
 CC_MUST enum cc_code cc_hosts_compile(const struct cc_strv *patterns, struct cc_hosts **out_hosts, struct cc_err *err);
 /* The pattern as written that matches, or NULL. Port 0 asks about all ports: only entries without a port match. */
 const char *cc_hosts_match(const struct cc_hosts *hosts, const struct cc_host *host, uint16_t port);
+/* The same for some port, whichever: an entry with a port matches too. */
+const char *cc_hosts_match_some(const struct cc_hosts *hosts, const struct cc_host *host);
 void cc_hosts_free(struct cc_hosts *hosts);
 CC_OWNED(cc_hosts)
 

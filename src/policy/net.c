@@ -28,6 +28,10 @@ struct cc_net_index {
 	struct static_slot *statics; /* sorted by name */
 	size_t static_count;
 	struct cc_static_host localhost;
+	uint16_t owner_ports[CC_NET_PORTS_MAX];
+	size_t owner_port_count;
+	bool has_parent;
+	struct cc_net_parent parent;
 };
 
 static void index_free(struct cc_net_index *index)
@@ -165,6 +169,67 @@ static enum cc_code seal_localhost(struct cc_net_index *index, struct cc_err *er
 	return code;
 }
 
+static enum cc_code check_ports(const char *what, const struct cc_strv *list, uint16_t *out, struct cc_err *err)
+{
+	if (list->count > CC_NET_PORTS_MAX)
+		return cc_fail(err, CC_ELIMIT, 0, "%s: at most %d ports", what, CC_NET_PORTS_MAX);
+	for (size_t i = 0; i < list->count; i++) {
+		uint16_t port = cc_host_port(cc_view_of(list->items[i]));
+
+		if (port == 0)
+			return cc_fail(err, CC_EINVAL, 0, "%s: \"%.60s\" is no port from 1 to 65535", what,
+				       list->items[i]);
+		if (out)
+			out[i] = port;
+	}
+	return CC_OK;
+}
+
+static enum cc_code seal_ports(struct cc_net_index *index, const struct cc_net_rules *net, struct cc_err *err)
+{
+	enum cc_code code = check_ports("host port", &net->host_ports, NULL, err);
+
+	if (code == CC_OK)
+		code = check_ports("publish", &net->publish, NULL, err);
+	if (code == CC_OK)
+		code = check_ports("owner port", &net->owner_ports, index->owner_ports, err);
+	index->owner_port_count = net->owner_ports.count;
+	for (size_t i = 0; code == CC_OK && i < net->host_ports.count; i++)
+		if (cc_strv_has(&net->owner_ports, net->host_ports.items[i]))
+			code = cc_fail(err, CC_EPOLICY, 0, "host port %s belongs to ccbox itself",
+				       net->host_ports.items[i]);
+	return code;
+}
+
+/* [USER:PASSWORD@]HOST:PORT, with or without http:// before and a slash behind */
+static enum cc_code seal_parent(struct cc_net_index *index, const char *text, struct cc_err *err)
+{
+	struct cc_net_parent *parent = &index->parent;
+	struct cc_view view = cc_view_of(text ? text : "");
+	const char *at;
+	size_t colon;
+
+	if (!text)
+		return CC_OK;
+	if (view.len > 7 && memcmp(view.ptr, "http://", 7) == 0)
+		view = (struct cc_view){view.ptr + 7, view.len - 7};
+	if (view.len && view.ptr[view.len - 1] == '/')
+		view.len--;
+	at = memchr(view.ptr, '@', view.len);
+	if (at) {
+		parent->login = (struct cc_view){view.ptr, (size_t)(at - view.ptr)};
+		view = (struct cc_view){at + 1, view.len - parent->login.len - 1};
+	}
+	for (colon = view.len; colon > 0 && view.ptr[colon - 1] != ':'; colon--)
+		;
+	parent->port = colon ? cc_host_port((struct cc_view){view.ptr + colon, view.len - colon}) : 0;
+	if (parent->port == 0 || parent->login.len > 200 ||
+	    cc_host_parse((struct cc_view){view.ptr, colon - 1}, CC_HOST_URI, &parent->host, NULL) != CC_OK)
+		return cc_fail(err, CC_EINVAL, 0, "the parent proxy is written http://HOST:PORT");
+	index->has_parent = true;
+	return CC_OK;
+}
+
 enum cc_code cc_net_seal(struct cc_net_rules *net, struct cc_err *err)
 {
 	__attribute__((cleanup(index_drop))) struct cc_net_index *index = calloc(1, sizeof(*index));
@@ -183,6 +248,12 @@ enum cc_code cc_net_seal(struct cc_net_rules *net, struct cc_err *err)
 		code = seal_statics(index, net, err);
 	if (code == CC_OK)
 		code = seal_localhost(index, err);
+	if (code == CC_OK)
+		code = seal_ports(index, net, err);
+	if (code == CC_OK)
+		code = seal_parent(index, net->parent, err);
+	if (code == CC_OK && net->conns_max > CC_NET_CONNS_MAX)
+		code = cc_fail(err, CC_ELIMIT, 0, "at most %d connections", CC_NET_CONNS_MAX);
 	if (code != CC_OK)
 		return code;
 	index_free(net->index);
@@ -200,6 +271,10 @@ void cc_net_rules_free(struct cc_net_rules *net)
 	cc_strv_done(&net->private_names);
 	cc_strv_done(&net->private_cidrs);
 	cc_static_hosts_free(net->hosts, net->host_count);
+	cc_strv_done(&net->host_ports);
+	cc_strv_done(&net->publish);
+	cc_strv_done(&net->owner_ports);
+	free(net->parent);
 	index_free(net->index);
 	free(net);
 }
@@ -230,7 +305,7 @@ static size_t host_len(const struct cc_host *host)
 	return host->kind == CC_HOST_V4 ? 4 : host->kind == CC_HOST_V6 ? 16 : 0;
 }
 
-/* The deny entry that names the host, or the v4 address inside a v6 one. */
+/* The deny entry that names the host, or the v4 address inside a v6 one. Port 0: one for every port. */
 static const char *match_deny(const struct cc_hosts *deny, const struct cc_host *host, uint16_t port)
 {
 	const char *entry = cc_hosts_match(deny, host, port);
@@ -268,6 +343,8 @@ struct cc_net_decision cc_net_decide(const struct cc_net_rules *net, const struc
 		return refuse(CC_NET_OFF, NULL);
 	if (host->kind == CC_HOST_BAD || port == 0)
 		return refuse(CC_NET_MALFORMED, NULL);
+	if (cc_net_is_gateway(host)) /* never a pattern's business */
+		return net->gateway ? allow(CC_NET_GATEWAY) : refuse(CC_NET_NOT_ALLOWED, NULL);
 	entry = match_deny(index->deny, host, port);
 	if (entry)
 		return refuse(CC_NET_DENIED, entry);
@@ -275,6 +352,58 @@ struct cc_net_decision cc_net_decide(const struct cc_net_rules *net, const struc
 	if (!entry && host->kind != CC_HOST_NAME)
 		entry = match_cidr(index, host->addr, host_len(host));
 	return entry ? allow(entry) : refuse(CC_NET_NOT_ALLOWED, NULL);
+}
+
+struct cc_net_decision cc_net_decide_name(const struct cc_net_rules *net, const struct cc_host *host)
+{
+	const struct cc_net_index *index = net ? net->index : NULL;
+	const char *entry;
+
+	if (!index || !net->enabled)
+		return refuse(CC_NET_OFF, NULL);
+	if (host->kind == CC_HOST_BAD)
+		return refuse(CC_NET_MALFORMED, NULL);
+	if (cc_net_is_gateway(host))
+		return net->gateway ? allow(CC_NET_GATEWAY) : refuse(CC_NET_NOT_ALLOWED, NULL);
+	entry = match_deny(index->deny, host, 0);
+	if (entry)
+		return refuse(CC_NET_DENIED, entry);
+	entry = cc_hosts_match_some(index->allow, host);
+	if (!entry && host->kind != CC_HOST_NAME)
+		entry = match_cidr(index, host->addr, host_len(host));
+	return entry ? allow(entry) : refuse(CC_NET_NOT_ALLOWED, NULL);
+}
+
+struct cc_net_decision cc_net_decide_port(const struct cc_net_rules *net, const struct cc_strv *ports, uint16_t port)
+{
+	if (!net || !net->index || !net->enabled)
+		return refuse(CC_NET_OFF, NULL);
+	if (cc_net_is_owner_port(net, port))
+		return refuse(CC_NET_DENIED, NULL);
+	for (size_t i = 0; i < ports->count; i++)
+		if (port && cc_host_port(cc_view_of(ports->items[i])) == port)
+			return allow(ports->items[i]);
+	return refuse(CC_NET_NOT_ALLOWED, NULL);
+}
+
+bool cc_net_is_gateway(const struct cc_host *host)
+{
+	return host->kind == CC_HOST_NAME && strcmp(host->text, CC_NET_GATEWAY) == 0;
+}
+
+bool cc_net_is_owner_port(const struct cc_net_rules *net, uint16_t port)
+{
+	const struct cc_net_index *index = net ? net->index : NULL;
+
+	for (size_t i = 0; index && i < index->owner_port_count; i++)
+		if (index->owner_ports[i] == port)
+			return true;
+	return false;
+}
+
+const struct cc_net_parent *cc_net_parent(const struct cc_net_rules *net)
+{
+	return net && net->index && net->index->has_parent ? &net->index->parent : NULL;
 }
 
 static bool is_localhost(const struct cc_host *host)

@@ -179,6 +179,14 @@ void cc_compile_net(struct cc_compiler *c)
 	cc_compile_push(c, &net->deny, &spec->policy.denied_domains);
 	cc_compile_push(c, &net->private_names, &spec->policy.private_names);
 	cc_compile_push(c, &net->private_cidrs, &spec->policy.private_cidrs);
+	cc_compile_push(c, &net->publish, &spec->publish);
+	cc_compile_push(c, &net->host_ports, &spec->host_ports);
+	cc_compile_push(c, &net->owner_ports, &spec->owner_ports);
+	net->conns_max = (unsigned)spec->policy.max_connections;
+	net->transparent = (enum cc_transparent)spec->transparent;
+	net->gateway = spec->gateway;
+	if (spec->policy.parent_proxy)
+		net->parent = cc_compile_copy(c, spec->policy.parent_proxy);
 	if (c->code == CC_OK && spec->policy.host_count) {
 		net->hosts = calloc(spec->policy.host_count, sizeof(*net->hosts));
 		if (!net->hosts)

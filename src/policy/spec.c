@@ -89,6 +89,7 @@ void cc_policy_done(struct cc_policy *policy)
 	POLICY_LISTS(DONE)
 #undef DONE
 	cc_static_hosts_free(policy->hosts, policy->host_count);
+	free(policy->parent_proxy);
 	cc_policy_init(policy);
 }
 
@@ -143,12 +144,21 @@ enum cc_code cc_policy_merge(struct cc_policy *into, const struct cc_policy *fro
 		code = join_host(into, &from->hosts[i], err);
 	if (from->network == 0 || into->network == -1)
 		into->network = from->network;
+	if (from->max_connections && (!into->max_connections || from->max_connections < into->max_connections))
+		into->max_connections = from->max_connections;
+	if (code == CC_OK && from->parent_proxy) {
+		free(into->parent_proxy);
+		into->parent_proxy = cc_str_copy(from->parent_proxy);
+		if (!into->parent_proxy)
+			code = cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	}
 	return code;
 }
 
 void cc_spec_init(struct cc_spec *spec)
 {
-	*spec = (struct cc_spec){.network_enabled = true, .mode = CC_MODE_CHAT};
+	*spec = (struct cc_spec){
+		.network_enabled = true, .mode = CC_MODE_CHAT, .transparent = 1 /* CC_TRANSPARENT_TRY */};
 	cc_policy_init(&spec->policy);
 }
 
@@ -167,6 +177,9 @@ void cc_spec_done(struct cc_spec *spec)
 	cc_strv_done(&spec->protected_paths);
 	cc_strv_done(&spec->runner_state_dirs);
 	cc_strv_done(&spec->exec_grant_roots);
+	cc_strv_done(&spec->publish);
+	cc_strv_done(&spec->host_ports);
+	cc_strv_done(&spec->owner_ports);
 	cc_policy_done(&spec->policy);
 	*spec = (struct cc_spec){0};
 }

@@ -54,7 +54,9 @@ struct cc_policy {
 	struct cc_strv private_cidrs;
 	struct cc_static_host *hosts;
 	size_t host_count;
-	int network; /* -1 nobody said, 0 off, 1 on; off wins in a merge */
+	int network;         /* -1 nobody said, 0 off, 1 on; off wins in a merge */
+	int max_connections; /* 0 nobody said; the smallest wins in a merge */
+	char *parent_proxy;  /* NULL, or http://HOST:PORT; the last one said wins */
 	/* environment */
 	struct cc_strv env; /* NAME (pass the host's value) or NAME=VALUE */
 };
@@ -80,6 +82,11 @@ struct cc_spec {
 	struct cc_strv protected_paths;
 	struct cc_strv runner_state_dirs;
 	struct cc_strv exec_grant_roots; /* held; Linux ignores them */
+	struct cc_strv publish;          /* ports inside, to be reachable on the host's loopback */
+	struct cc_strv host_ports;       /* ports of the host's loopback, to be reachable inside */
+	struct cc_strv owner_ports;      /* where the session's owner listens: never reachable */
+	int transparent;                 /* enum cc_transparent */
+	bool gateway;                    /* the owner takes connections to its reserved name */
 	struct cc_policy policy;
 };
 

@@ -12,8 +12,40 @@
 
 static const char *const protos[] = {
 	[CC_PROTO_UNKNOWN] = "unknown", [CC_PROTO_CONNECT] = "connect", [CC_PROTO_HTTP] = "http",
-	[CC_PROTO_SOCKS5] = "socks5",   [CC_PROTO_SOCKS4] = "socks4",
+	[CC_PROTO_SOCKS5] = "socks5",   [CC_PROTO_SOCKS4] = "socks4",   [CC_PROTO_TRANSPARENT] = "transparent",
+	[CC_PROTO_HOST] = "host",       [CC_PROTO_PUBLISH] = "publish",
 };
+
+struct cc_view cc_conn_name(const struct cc_conn *conn)
+{
+	return cc_view_of(conn->name);
+}
+
+struct cc_host cc_conn_host(const struct cc_conn *conn)
+{
+	struct cc_host host = {0};
+
+	if (conn->name) /* it is canonical: it parses to itself */
+		(void)!cc_host_parse(cc_conn_name(conn), CC_HOST_SOCKS, &host, NULL);
+	return host;
+}
+
+bool cc_conn_set_host(struct cc_conn *conn, const struct cc_host *host)
+{
+	char *copy = cc_str_copy(host->text);
+
+	if (!copy)
+		return false;
+	free(conn->name);
+	conn->name = copy;
+	return true;
+}
+
+void cc_conn_free(struct cc_conn *conn)
+{
+	free(conn->name);
+	free(conn);
+}
 
 void cc_conn_set_deadline(struct cc_conn *conn, int64_t ms)
 {
@@ -47,7 +79,7 @@ static void upstream_ready(struct cc_watch *watch, unsigned events)
 	cc_conn_step(conn);
 }
 
-void cc_conn_open(struct cc_shared *shared, int fd)
+void cc_conn_open(struct cc_shared *shared, int fd, enum cc_arrival from, uint16_t port)
 {
 	struct cc_conn *conn = calloc(1, sizeof(*conn));
 	struct cc_front *front = cc_conn_front_new();
@@ -62,7 +94,7 @@ void cc_conn_open(struct cc_shared *shared, int fd)
 	conn->front = front;
 	conn->client = (struct cc_end){.watch = {client_ready}, .fd = fd, .writable = true};
 	conn->upstream = (struct cc_end){.watch = {upstream_ready}, .fd = -1};
-	conn->over = shared->count >= CC_CONNS_MAX;
+	conn->over = shared->count >= shared->conns_max;
 	conn->next = shared->conns;
 	if (conn->next)
 		conn->next->prev = conn;
@@ -71,6 +103,8 @@ void cc_conn_open(struct cc_shared *shared, int fd)
 	cc_conn_set_deadline(conn, CC_CONN_HEAD_MS);
 	if (cc_loop_add(shared->loop, fd, CC_LOOP_READ | CC_LOOP_WRITE, &conn->client.watch, NULL) != CC_OK)
 		cc_conn_close(conn, true);
+	else if (from != CC_FROM_PROXY)
+		cc_conn_begin(conn, from, port);
 }
 
 /* A dial ended: the connection that waits longest (the list has the newest first) may begin its own. */
@@ -92,13 +126,24 @@ void cc_conn_drop_upstream(struct cc_conn *conn)
 	if (conn->waiting)
 		conn->shared->waiting--;
 	conn->waiting = false;
+	if (conn->outside && conn->upstream.fd < 0)
+		conn->shared->outside--;
+	if (conn->outside)
+		cc_fd_close(&conn->upstream.fd); /* not connected: nothing was opened */
+	conn->outside = false;
 	if (conn->dial) {
 		cc_dial_cancel(conn->dial);
 		dial_over(conn);
 	}
 	if (conn->upstream.fd >= 0)
-		cc_report_closed(conn->shared->report, conn->host.text, conn->port, conn->up.bytes, conn->down.bytes,
-				 conn->shared->now - conn->started);
+		cc_report_closed(conn->shared->report, &(struct cc_report_closed){
+							       .proto = protos[conn->proto],
+							       .host = conn->name,
+							       .port = conn->port,
+							       .up = conn->up.bytes,
+							       .down = conn->down.bytes,
+							       .ms = conn->shared->now - conn->started,
+						       });
 	cc_fd_close(&conn->upstream.fd);
 	conn->up.bytes = conn->down.bytes = 0;
 }
@@ -187,9 +232,13 @@ void cc_conn_refuse(struct cc_conn *conn, const struct cc_refusal *refusal)
 	struct cc_buf out;
 
 	cc_conn_report(conn, &refusal->net);
+	if (conn->proto >= CC_PROTO_TRANSPARENT) { /* it knows of no proxy: nothing we could say would be understood */
+		cc_conn_close(conn, true);
+		return;
+	}
 	cc_buf_init(&out, 16384);
 	if (conn->proto == CC_PROTO_SOCKS5 || conn->proto == CC_PROTO_SOCKS4)
-		cc_socks_answer(&conn->front->socks, refusal->reply, &out);
+		cc_socks_answer(conn->front->socks, refusal->reply, &out);
 	else
 		cc_report_refusal(&refusal->net, refusal->status, refusal->head_only, &out);
 	if (!cc_flow_push(&conn->down, out.data, out.len)) {
@@ -217,18 +266,16 @@ static const struct {
 	{CC_DIAL_NO_NAME, 0, 502, CC_SOCKS_HOST_UNREACHABLE, "the name does not exist"},
 	{CC_DIAL_NO_ANSWER, 0, 502, CC_SOCKS_HOST_UNREACHABLE, "the name could not be looked up"},
 	{CC_DIAL_TIMEOUT, 0, 504, CC_SOCKS_HOST_UNREACHABLE, "the host did not answer in time"},
+	{CC_DIAL_PARENT, 0, 502, CC_SOCKS_FAILURE, "the parent proxy did not make the connection"},
 	{CC_DIAL_LIMIT, 0, 503, CC_SOCKS_FAILURE, "too many lookups at once"},
 };
 
-static void refuse_decision(struct cc_conn *conn, const struct cc_host *host, uint16_t port,
+static void refuse_decision(struct cc_conn *conn, const char *name, uint16_t port,
 			    const struct cc_net_decision *decision, const struct cc_addr *addr, bool head_only)
 {
 	bool limit = decision->reason == CC_NET_LIMIT;
 	struct cc_refusal refusal = {
-		.net = {.host = cc_view_of(host->text),
-			.port = port,
-			.reason = decision->reason,
-			.entry = decision->entry},
+		.net = {.host = cc_view_of(name), .port = port, .reason = decision->reason, .entry = decision->entry},
 		.status = limit ? 503 : 403,
 		.reply = limit ? CC_SOCKS_FAILURE : CC_SOCKS_POLICY,
 		.head_only = head_only,
@@ -248,7 +295,7 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 	size_t row = 0;
 
 	if (result->outcome == CC_DIAL_REFUSED) {
-		refuse_decision(conn, &conn->host, conn->port, &result->decision, &result->addr, head_only);
+		refuse_decision(conn, conn->name, conn->port, &result->decision, &result->addr, head_only);
 		return;
 	}
 	while (row + 1 < CC_COUNT(failures) &&
@@ -256,7 +303,7 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 		row++;
 	struct cc_refusal refusal = {
 		.net = {.allowed = true,
-			.host = cc_view_of(conn->host.text),
+			.host = cc_conn_name(conn),
 			.port = conn->port,
 			.reason = result->outcome == CC_DIAL_LIMIT ? CC_NET_LIMIT : CC_NET_ALLOWED,
 			.detail = failures[row].detail},
@@ -267,20 +314,39 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 	cc_conn_refuse(conn, &refusal);
 }
 
-static void report_allowed(struct cc_conn *conn, const struct cc_dial_result *result)
+static void report_allowed(struct cc_conn *conn)
 {
 	struct cc_host literal;
 	struct cc_report_net net = {.allowed = true,
-				    .host = cc_view_of(conn->host.text),
+				    .host = cc_conn_name(conn),
 				    .port = conn->port,
 				    .reason = CC_NET_ALLOWED,
-				    .entry = cc_net_decide(conn->shared->net, &conn->host, conn->port).entry,
-				    .klass =
-					    cc_addr_class_name(cc_addr_classify(result->addr.bytes, result->addr.len))};
+				    .entry = cc_conn_judge(conn).entry};
 
-	cc_host_from_addr(result->addr.bytes, result->addr.len, &literal);
-	net.address = literal.text;
+	if (conn->addr.len) {
+		net.klass = cc_addr_class_name(cc_addr_classify(conn->addr.bytes, conn->addr.len));
+		cc_host_from_addr(conn->addr.bytes, conn->addr.len, &literal);
+		net.address = literal.text;
+	}
 	cc_conn_report(conn, &net);
+}
+
+bool cc_conn_join(struct cc_conn *conn, int fd)
+{
+	conn->upstream = (struct cc_end){.watch = {upstream_ready}, .fd = fd, .writable = true};
+	conn->started = conn->active = conn->shared->now;
+	report_allowed(conn);
+	if (cc_loop_modify(conn->shared->loop, fd, CC_LOOP_READ | CC_LOOP_WRITE, &conn->upstream.watch, NULL) !=
+		    CC_OK &&
+	    cc_loop_add(conn->shared->loop, fd, CC_LOOP_READ | CC_LOOP_WRITE, &conn->upstream.watch, NULL) != CC_OK) {
+		cc_conn_close(conn, true);
+		return false;
+	}
+	if (conn->relay)
+		cc_relay_connected(conn);
+	else
+		cc_conn_tunnel(conn);
+	return conn->phase != CC_PHASE_DEAD;
 }
 
 static void dial_done(void *context, struct cc_dial_result *result)
@@ -293,20 +359,23 @@ static void dial_done(void *context, struct cc_dial_result *result)
 		dial_failed(conn, result, head_only);
 		return;
 	}
-	conn->upstream = (struct cc_end){.watch = {upstream_ready}, .fd = result->fd, .writable = true};
 	conn->addr = result->addr;
-	conn->started = conn->active = conn->shared->now;
-	report_allowed(conn, result);
-	if (cc_loop_modify(conn->shared->loop, result->fd, CC_LOOP_READ | CC_LOOP_WRITE, &conn->upstream.watch, NULL) !=
-	    CC_OK) {
-		cc_conn_close(conn, true);
-		return;
-	}
-	if (conn->relay)
-		cc_relay_connected(conn);
-	else
-		cc_conn_tunnel(conn);
-	cc_conn_step(conn);
+	conn->named = conn->proto != CC_PROTO_HOST && !cc_net_parent(conn->shared->net);
+	if (cc_conn_join(conn, result->fd))
+		cc_conn_step(conn);
+}
+
+struct cc_net_decision cc_conn_judge(const struct cc_conn *conn)
+{
+	const struct cc_net_rules *net = conn->shared->net;
+	struct cc_host host;
+
+	if (conn->proto == CC_PROTO_HOST)
+		return cc_net_decide_port(net, &net->host_ports, conn->port);
+	if (conn->proto == CC_PROTO_PUBLISH)
+		return cc_net_decide_port(net, &net->publish, conn->port);
+	host = cc_conn_host(conn);
+	return cc_net_decide(net, &host, conn->port);
 }
 
 /* Begins a dial that waits, if there is room now. */
@@ -314,6 +383,8 @@ static void dial(struct cc_conn *conn)
 {
 	struct cc_shared *shared = conn->shared;
 	bool head_only = conn->relay && cc_relay_head_only(conn->relay);
+	bool granted = conn->proto == CC_PROTO_HOST;
+	struct cc_host host;
 	struct cc_net_decision decision;
 
 	if (!conn->waiting || shared->dialing >= CC_CONN_DIALS_MAX)
@@ -321,12 +392,18 @@ static void dial(struct cc_conn *conn)
 	conn->waiting = false;
 	shared->waiting--;
 	/* The rules may have changed while it waited, and a name that is denied by now must not be looked up. */
-	decision = cc_net_decide(shared->net, &conn->host, conn->port);
+	decision = cc_conn_judge(conn);
 	if (!decision.allowed) {
-		refuse_decision(conn, &conn->host, conn->port, &decision, NULL, head_only);
+		refuse_decision(conn, conn->name, conn->port, &decision, NULL, head_only);
 		return;
 	}
-	conn->dial = cc_dial_start(shared->dialer, &conn->host, conn->port, shared->now, dial_done, conn);
+	host = cc_conn_host(conn);
+	if (cc_net_is_gateway(&host)) {
+		cc_conn_gateway(conn);
+		return;
+	}
+	conn->dial = cc_dial_start(shared->dialer, &(struct cc_dial_ask){&host, conn->port, granted}, shared->now,
+				   dial_done, conn);
 	if (conn->dial)
 		shared->dialing++;
 	else
@@ -335,17 +412,21 @@ static void dial(struct cc_conn *conn)
 
 bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only)
 {
-	struct cc_net_decision decision = cc_net_decide(conn->shared->net, host, port);
 	uint8_t phase = conn->phase;
+	struct cc_net_decision decision;
 
+	if (!cc_conn_set_host(conn, host)) {
+		cc_conn_close(conn, true);
+		return false;
+	}
+	conn->port = port;
+	decision = cc_conn_judge(conn);
 	if (decision.allowed && conn->over)
 		decision = (struct cc_net_decision){false, CC_NET_LIMIT, NULL};
 	if (!decision.allowed) {
-		refuse_decision(conn, host, port, &decision, NULL, head_only);
+		refuse_decision(conn, conn->name, port, &decision, NULL, head_only);
 		return false;
 	}
-	conn->host = *host;
-	conn->port = port;
 	conn->waiting = true;
 	conn->shared->waiting++;
 	/* The dialer has its own limit; this one bounds the waiting for it, too. */
@@ -357,17 +438,18 @@ bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t 
 void cc_conn_rejudge(struct cc_conn *conn)
 {
 	const struct cc_net_rules *net = conn->shared->net;
+	struct cc_host host = cc_conn_host(conn);
 	struct cc_net_decision decision;
 
 	if (conn->upstream.fd < 0)
 		return;
-	decision = cc_net_decide(net, &conn->host, conn->port);
-	if (decision.allowed)
-		decision = cc_net_decide_addr(net, &conn->host, conn->port, conn->addr.bytes, conn->addr.len);
+	decision = cc_conn_judge(conn);
+	if (decision.allowed && conn->named)
+		decision = cc_net_decide_addr(net, &host, conn->port, conn->addr.bytes, conn->addr.len);
 	if (decision.allowed)
 		return;
 	cc_conn_report(conn,
-		       &(struct cc_report_net){.host = cc_view_of(conn->host.text),
+		       &(struct cc_report_net){.host = cc_conn_name(conn),
 					       .port = conn->port,
 					       .reason = decision.reason,
 					       .entry = decision.entry,
@@ -381,6 +463,8 @@ void cc_conn_dial_step(struct cc_conn *conn)
 {
 	if (conn->client.broken) /* gone; a mere FIN is a half-close and waits */
 		cc_conn_close(conn, false);
+	else if (conn->outside)
+		cc_conn_inside_step(conn);
 	else
 		dial(conn);
 }

@@ -6,13 +6,12 @@
 
 #include "base/buf.h"
 #include "proxy/dial.h"
-#include "proxy/http.h"
+#include "parse/http.h"
 #include "proxy/report.h"
-#include "proxy/socks.h"
+#include "parse/socks.h"
 #include "proxy/tunnel.h"
 
 enum {
-	CC_CONNS_MAX = 256,
 	CC_CONNS_SPARE = 32, /* above the limit: told so */
 	CC_CONN_DIALS_MAX = 64,
 	CC_CONN_HEAD_MS = 10000,
@@ -24,7 +23,18 @@ enum {
 };
 
 enum cc_phase { CC_PHASE_FRONT = 0, CC_PHASE_DIAL, CC_PHASE_TUNNEL, CC_PHASE_RELAY, CC_PHASE_DRAIN, CC_PHASE_DEAD };
-enum cc_proto { CC_PROTO_UNKNOWN = 0, CC_PROTO_CONNECT, CC_PROTO_HTTP, CC_PROTO_SOCKS5, CC_PROTO_SOCKS4 };
+enum cc_proto {
+	CC_PROTO_UNKNOWN = 0,
+	CC_PROTO_CONNECT,
+	CC_PROTO_HTTP,
+	CC_PROTO_SOCKS5,
+	CC_PROTO_SOCKS4,
+	CC_PROTO_TRANSPARENT, /* captured: the client knows of no proxy */
+	CC_PROTO_HOST,        /* to a port of the host's loopback */
+	CC_PROTO_PUBLISH,     /* from the host to a port inside */
+};
+/* Where a connection comes from (listen.h). */
+enum cc_arrival { CC_FROM_PROXY = 0, CC_FROM_CATCH, CC_FROM_HOST, CC_FROM_PUBLISH, CC_FROM_DNS };
 
 /* What all connections share. */
 struct cc_shared {
@@ -33,6 +43,9 @@ struct cc_shared {
 	struct cc_pumps *pumps;
 	struct cc_report *report;
 	const struct cc_net_rules *net;
+	struct cc_names *names; /* NULL without transparent capture */
+	int control;            /* the owner's socket */
+	unsigned conns_max;
 	int64_t now;
 	int64_t due; /* the earliest deadline, or earlier */
 	struct cc_conn *conns;
@@ -41,13 +54,14 @@ struct cc_shared {
 	size_t count;
 	size_t dialing;
 	size_t waiting; /* for one of the dials to end */
+	size_t outside; /* published connections that wait for a socket of the inside */
 };
 
 /* Only during the handshake and until the first bytes of a tunnel were judged. */
 struct cc_front {
 	struct cc_buf in;
 	size_t scanned;
-	struct cc_socks socks;
+	struct cc_socks *socks; /* once it is known to be that */
 };
 
 struct cc_relay;
@@ -63,7 +77,7 @@ struct cc_conn {
 	struct cc_front *front;
 	struct cc_relay *relay;
 	struct cc_dial *dial;
-	struct cc_host host; /* whom upstream is */
+	char *name; /* whom upstream is, canonical; NULL before anybody was asked for */
 	int64_t deadline;
 	int64_t active;
 	int64_t started;
@@ -74,6 +88,8 @@ struct cc_conn {
 	bool ready;
 	bool over;    /* above the limit of connections */
 	bool waiting; /* its dial has not begun: too many are under way */
+	bool outside; /* waits for a socket of the inside, or for that one to connect */
+	bool named;   /* the upstream address was judged for the name */
 };
 
 /* What is answered when a request is refused. */
@@ -84,8 +100,15 @@ struct cc_refusal {
 	bool head_only;
 };
 
+/* Its host as it was parsed: kept as text, because thousands of idle tunnels keep it. */
+struct cc_host cc_conn_host(const struct cc_conn *conn);
+struct cc_view cc_conn_name(const struct cc_conn *conn);
+bool cc_conn_set_host(struct cc_conn *conn, const struct cc_host *host); /* false: out of memory */
+void cc_conn_free(struct cc_conn *conn);                                 /* after cc_conn_close */
 /* Takes fd. */
-void cc_conn_open(struct cc_shared *shared, int fd);
+void cc_conn_open(struct cc_shared *shared, int fd, enum cc_arrival from, uint16_t port);
+/* A TCP socket of the inside, for the published connection that waits longest. Takes fd. */
+void cc_conn_inside(struct cc_shared *shared, int fd);
 void cc_conn_step(struct cc_conn *conn);
 void cc_conn_tick(struct cc_conn *conn);
 /* reset: both peers see RST instead of an orderly end. */
@@ -99,6 +122,10 @@ void cc_conn_report(const struct cc_conn *conn, const struct cc_report_net *net)
 void cc_conn_refuse(struct cc_conn *conn, const struct cc_refusal *refusal);
 /* Decides, then dials; false: it was refused and the connection is in its drain. */
 bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only);
+/* Its own rules say whether it may be there. */
+struct cc_net_decision cc_conn_judge(const struct cc_conn *conn);
+/* The upstream socket is there: from now on it is a tunnel, or the relay goes on. */
+bool cc_conn_join(struct cc_conn *conn, int fd);
 void cc_conn_dial_step(struct cc_conn *conn); /* while its dial waits or runs */
 void cc_conn_drop_upstream(struct cc_conn *conn);
 void cc_conn_set_deadline(struct cc_conn *conn, int64_t ms);
@@ -109,6 +136,10 @@ void cc_conn_front(struct cc_conn *conn, struct cc_buf *in); /* back to the hand
 void cc_conn_front_free(struct cc_conn *conn);
 struct cc_front *cc_conn_front_new(void);
 
+/* inner.c: what does not begin with a handshake, and the reserved name. */
+void cc_conn_begin(struct cc_conn *conn, enum cc_arrival from, uint16_t port);
+void cc_conn_inside_step(struct cc_conn *conn);
+void cc_conn_gateway(struct cc_conn *conn);
 /* The steps of front.c */
 void cc_conn_front_step(struct cc_conn *conn);
 void cc_conn_front_late(struct cc_conn *conn);

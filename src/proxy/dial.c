@@ -1,25 +1,14 @@
 #include "proxy/dial.h"
 
 #include "os/fd.h"
+#include "proxy/parent.h"
+#include "proxy/resolver.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 
-enum { ENTRIES_MAX = 256, LISTENERS_MAX = 8 };
-
-enum entry_state { ENTRY_QUEUED = 0, ENTRY_ASKED, ENTRY_KNOWN };
-
-/* A name and what the resolver said; asked once however many wait for it. */
-struct entry {
-	struct entry *next;
-	char name[256];
-	uint64_t id;
-	enum entry_state state;
-	enum cc_lookup_outcome outcome;
-	struct cc_addrs addrs;
-	int64_t expires;
-};
+enum { LISTENERS_MAX = 32 };
 
 struct attempt {
 	struct cc_watch watch;
@@ -31,9 +20,13 @@ struct attempt {
 struct cc_dial {
 	struct cc_dialer *dialer;
 	struct cc_dial *prev, *next;
-	struct cc_host host;
+	struct cc_host host; /* who is wanted */
 	uint16_t port;
-	struct entry *entry; /* while the name is looked up */
+	struct cc_host to; /* who is dialled: the same, or the parent proxy */
+	uint16_t to_port;
+	bool granted;                    /* an explicit grant instead of the two decisions */
+	struct cc_parent *parent;        /* while the parent is asked */
+	const struct cc_resolved *entry; /* while the name is looked up */
 	struct cc_addrs addrs;
 	struct attempt attempts[CC_ADDRS_MAX];
 	size_t started; /* attempts begun */
@@ -48,17 +41,12 @@ struct cc_dial {
 };
 
 struct cc_dialer {
-	struct cc_watch watch; /* answers of the lookup threads */
 	struct cc_loop *loop;
-	struct cc_lookups *lookups;
+	struct cc_resolver *resolver;
 	const struct cc_net_rules *rules;
 	int listeners[LISTENERS_MAX];
 	uint16_t listener_ports[LISTENERS_MAX];
 	size_t listener_count;
-	struct entry *entries;
-	size_t entry_count;
-	unsigned asked;
-	uint64_t next_id;
 	struct cc_dial *dials;
 	struct cc_dial *dead;
 	int64_t due;
@@ -86,12 +74,33 @@ static void close_attempts(struct cc_dial *dial)
 	dial->open = 0;
 }
 
+/* The parent has it all from here; only its answer is awaited. */
+static void ask_parent(struct cc_dial *dial, int fd)
+{
+	enum cc_parent_step step = cc_parent_go(dial->parent, fd);
+
+	dial->result.fd = fd;
+	if (step == CC_PARENT_WAIT)
+		return;
+	if (step == CC_PARENT_READY) {
+		finish(dial, CC_DIAL_CONNECTED, 0);
+		return;
+	}
+	cc_fd_close(&dial->result.fd);
+	finish(dial, CC_DIAL_PARENT, 0);
+}
+
 static void connected(struct cc_dial *dial, struct attempt *attempt)
 {
-	dial->result.fd = cc_fd_take(&attempt->fd);
+	int fd = cc_fd_take(&attempt->fd);
+
 	dial->result.addr = dial->addrs.list[attempt - dial->attempts];
 	close_attempts(dial);
-	finish(dial, CC_DIAL_CONNECTED, 0);
+	dial->result.fd = fd;
+	if (dial->parent)
+		ask_parent(dial, fd);
+	else
+		finish(dial, CC_DIAL_CONNECTED, 0);
 }
 
 static void begin_next(struct cc_dial *dial);
@@ -112,6 +121,10 @@ static void attempt_ready(struct cc_watch *watch, unsigned events)
 	struct attempt *attempt = (struct attempt *)watch;
 	int error;
 
+	if (attempt->dial->parent && attempt->dial->result.fd >= 0 && !attempt->dial->finished) {
+		ask_parent(attempt->dial, attempt->dial->result.fd);
+		return;
+	}
 	if (attempt->fd < 0 || attempt->dial->finished || !(events & (CC_LOOP_WRITE | CC_LOOP_ERROR)))
 		return;
 	error = cc_net_socket_error(attempt->fd);
@@ -132,7 +145,7 @@ static void begin_next(struct cc_dial *dial)
 
 		*attempt = (struct attempt){.watch = {attempt_ready}, .dial = dial, .fd = -1};
 		dial->started++;
-		if (cc_net_connect(&dial->addrs.list[dial->started - 1], dial->port, &attempt->fd, &pending, &err) !=
+		if (cc_net_connect(&dial->addrs.list[dial->started - 1], dial->to_port, &attempt->fd, &pending, &err) !=
 			    CC_OK ||
 		    cc_loop_add(dialer->loop, attempt->fd, CC_LOOP_READ | CC_LOOP_WRITE, &attempt->watch, &err) !=
 			    CC_OK) {
@@ -157,21 +170,42 @@ static bool is_own(void *context, const struct cc_addr *addr, uint16_t port, boo
 	for (size_t i = 0; i < dialer->listener_count; i++)
 		if (dialer->listener_ports[i] == port && cc_net_is_listener(dialer->listeners[i], addr, port))
 			return true;
+	/* The owner's own API: at any address of this host, and no consent opens it. */
+	if (cc_net_is_owner_port(dialer->rules, port))
+		return cc_addr_classify(addr->bytes, addr->len) == CC_ADDR_LOOPBACK ||
+		       cc_addr_classify(addr->bytes, addr->len) == CC_ADDR_UNSPECIFIED || cc_net_is_own(addr);
 	return !consented && cc_net_is_own(addr);
+}
+
+/* A grant names the place itself, and so does a parent proxy; our own listeners are never it. */
+static void keep_foreign(struct cc_dial *dial, const struct cc_addrs *found)
+{
+	dial->result.decision = (struct cc_net_decision){false, CC_NET_ADDRESS, NULL};
+	for (size_t i = 0; i < found->count; i++)
+		if (!is_own(dial->dialer, &found->list[i], dial->to_port, true))
+			dial->addrs.list[dial->addrs.count++] = found->list[i];
+		else
+			dial->result.addr = found->list[i];
 }
 
 /* The addresses are there: judge, then dial. The rules may have changed while the resolver worked. */
 static void resolved(struct cc_dial *dial, const struct cc_addrs *found)
 {
-	struct cc_net_decision name = cc_net_decide(dial->dialer->rules, &dial->host, dial->port);
+	struct cc_net_decision name = {.allowed = dial->granted};
+
+	if (!dial->granted)
+		name = cc_net_decide(dial->dialer->rules, &dial->host, dial->port);
 
 	if (!name.allowed) {
 		dial->result.decision = name;
 		finish(dial, CC_DIAL_REFUSED, 0);
 		return;
 	}
-	cc_dial_select(dial->dialer->rules, &dial->host, dial->port, found, is_own, dial->dialer, &dial->addrs,
-		       &dial->result);
+	if (dial->granted || dial->parent)
+		keep_foreign(dial, found);
+	else
+		cc_dial_select(dial->dialer->rules, &dial->host, dial->port, found, is_own, dial->dialer, &dial->addrs,
+			       &dial->result);
 	if (dial->addrs.count == 0)
 		finish(dial, CC_DIAL_REFUSED, 0);
 	else
@@ -185,7 +219,7 @@ static const enum cc_dial_outcome lookup_outcomes[] = {
 	[CC_LOOKUP_AGAIN] = CC_DIAL_NO_ANSWER,
 };
 
-static void use_entry(struct cc_dial *dial, const struct entry *entry)
+static void use_entry(struct cc_dial *dial, const struct cc_resolved *entry)
 {
 	dial->entry = NULL;
 	if (entry->outcome == CC_LOOKUP_OK)
@@ -194,111 +228,25 @@ static void use_entry(struct cc_dial *dial, const struct entry *entry)
 		finish(dial, lookup_outcomes[entry->outcome], 0);
 }
 
-/* Asks for queued names as long as the quota allows. */
-static void ask_more(struct cc_dialer *dialer)
+static void answered(void *context, const struct cc_resolved *entry)
 {
-	for (struct entry *entry = dialer->entries; entry && dialer->asked < CC_DIAL_LOOKUPS_MAX; entry = entry->next) {
-		if (entry->state != ENTRY_QUEUED)
-			continue;
-		if (cc_lookups_ask(dialer->lookups, entry->id, entry->name, NULL) != CC_OK)
-			return;
-		entry->state = ENTRY_ASKED;
-		dialer->asked++;
-	}
-}
+	struct cc_dialer *dialer = context;
 
-static void answered(struct cc_dialer *dialer, const struct cc_lookup_answer *answer)
-{
-	struct entry *entry = dialer->entries;
-
-	dialer->asked--;
-	while (entry && entry->id != answer->id)
-		entry = entry->next;
-	if (!entry)
-		return;
-	entry->state = ENTRY_KNOWN;
-	entry->outcome = answer->outcome;
-	entry->addrs = answer->addrs;
-	entry->expires = dialer->now + (answer->outcome == CC_LOOKUP_OK ? CC_DIAL_CACHE_MS : CC_DIAL_CACHE_FAILED_MS);
 	for (struct cc_dial *dial = dialer->dials; dial; dial = dial->next)
 		if (dial->entry == entry)
 			use_entry(dial, entry);
 }
 
-static void lookups_ready(struct cc_watch *watch, unsigned events)
-{
-	struct cc_dialer *dialer = (struct cc_dialer *)watch;
-	struct cc_lookup_answer answer;
-
-	(void)events;
-	while (cc_lookups_take_answer(dialer->lookups, &answer))
-		answered(dialer, &answer);
-	ask_more(dialer);
-}
-
-/* Drops what is known and over, or, when full, whatever expires first. Names under way stay. */
-static void forget(struct cc_dialer *dialer)
-{
-	struct entry **oldest = NULL;
-
-	for (struct entry **at = &dialer->entries; *at;) {
-		struct entry *entry = *at;
-
-		if (entry->state == ENTRY_KNOWN && entry->expires <= dialer->now) {
-			*at = entry->next;
-			free(entry);
-			dialer->entry_count--;
-			continue;
-		}
-		if (entry->state == ENTRY_KNOWN && (!oldest || entry->expires < (*oldest)->expires))
-			oldest = at;
-		at = &entry->next;
-	}
-	if (dialer->entry_count >= ENTRIES_MAX && oldest) {
-		struct entry *entry = *oldest;
-
-		*oldest = entry->next;
-		free(entry);
-		dialer->entry_count--;
-	}
-}
-
-static struct entry *find_entry(struct cc_dialer *dialer, const char *name)
-{
-	struct entry *entry;
-
-	for (entry = dialer->entries; entry; entry = entry->next)
-		if (strcmp(entry->name, name) == 0 && (entry->state != ENTRY_KNOWN || entry->expires > dialer->now))
-			return entry;
-	forget(dialer);
-	if (dialer->entry_count >= ENTRIES_MAX)
-		return NULL;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
-		return NULL;
-	memcpy(entry->name, name, strlen(name) + 1);
-	entry->id = ++dialer->next_id;
-	entry->next = dialer->entries;
-	dialer->entries = entry;
-	dialer->entry_count++;
-	return entry;
-}
-
 static void look_up(struct cc_dial *dial)
 {
-	struct cc_dialer *dialer = dial->dialer;
-	struct entry *entry = find_entry(dialer, dial->host.text);
+	const struct cc_resolved *entry = cc_resolver_ask(dial->dialer->resolver, dial->to.text, dial->dialer->now);
 
-	if (!entry) {
+	if (!entry)
 		finish(dial, CC_DIAL_LIMIT, 0);
-		return;
-	}
-	if (entry->state == ENTRY_KNOWN) {
+	else if (entry->known)
 		use_entry(dial, entry);
-		return;
-	}
-	dial->entry = entry;
-	ask_more(dialer);
+	else
+		dial->entry = entry;
 }
 
 static void add_written(const struct cc_static_host *given, struct cc_addrs *out)
@@ -315,27 +263,15 @@ static void add_written(const struct cc_static_host *given, struct cc_addrs *out
 	}
 }
 
-struct cc_dial *cc_dial_start(struct cc_dialer *dialer, const struct cc_host *host, uint16_t port, int64_t now,
-			      cc_dial_done_fn *done, void *context)
+static void find_addresses(struct cc_dial *dial)
 {
-	struct cc_dial *dial = calloc(1, sizeof(*dial));
-	const struct cc_static_host *given = cc_net_static(dialer->rules, host);
+	const struct cc_host *to = &dial->to;
+	const struct cc_static_host *given = cc_net_static(dial->dialer->rules, to);
 	struct cc_addrs written = {0};
 
-	if (!dial)
-		return NULL;
-	*dial = (struct cc_dial){.dialer = dialer, .host = *host, .port = port, .done = done, .context = context};
-	dial->result.fd = -1;
-	dialer->now = now;
-	dial->deadline = now + CC_DIAL_TOTAL_MS;
-	want_tick(dialer, dial->deadline);
-	dial->next = dialer->dials;
-	if (dial->next)
-		dial->next->prev = dial;
-	dialer->dials = dial;
-	if (host->kind != CC_HOST_NAME) {
-		written.list[0].len = host->kind == CC_HOST_V4 ? 4 : 16;
-		memcpy(written.list[0].bytes, host->addr, sizeof(host->addr));
+	if (to->kind != CC_HOST_NAME) {
+		written.list[0].len = to->kind == CC_HOST_V4 ? 4 : 16;
+		memcpy(written.list[0].bytes, to->addr, sizeof(to->addr));
 		written.count = 1;
 		resolved(dial, &written);
 	} else if (given) {
@@ -344,6 +280,39 @@ struct cc_dial *cc_dial_start(struct cc_dialer *dialer, const struct cc_host *ho
 	} else {
 		look_up(dial);
 	}
+}
+
+struct cc_dial *cc_dial_start(struct cc_dialer *dialer, const struct cc_dial_ask *ask, int64_t now,
+			      cc_dial_done_fn *done, void *context)
+{
+	const struct cc_net_parent *parent = ask->granted ? NULL : cc_net_parent(dialer->rules);
+	struct cc_dial *dial = calloc(1, sizeof(*dial));
+
+	if (!dial)
+		return NULL;
+	*dial = (struct cc_dial){.dialer = dialer,
+				 .host = *ask->host,
+				 .port = ask->port,
+				 .to = parent ? parent->host : *ask->host,
+				 .to_port = parent ? parent->port : ask->port,
+				 .granted = ask->granted,
+				 .done = done,
+				 .context = context};
+	dial->result.fd = -1;
+	dial->parent = parent ? cc_parent_new(parent, ask->host, ask->port) : NULL;
+	if (parent && !dial->parent) {
+		free(dial);
+		return NULL;
+	}
+	dialer->now = now;
+	cc_resolver_now(dialer->resolver, now);
+	dial->deadline = now + CC_DIAL_TOTAL_MS;
+	want_tick(dialer, dial->deadline);
+	dial->next = dialer->dials;
+	if (dial->next)
+		dial->next->prev = dial;
+	dialer->dials = dial;
+	find_addresses(dial);
 	return dial;
 }
 
@@ -369,6 +338,7 @@ static void dial_tick(struct cc_dial *dial, int64_t now)
 {
 	if (now >= dial->deadline) {
 		close_attempts(dial);
+		cc_fd_close(&dial->result.fd);
 		finish(dial, CC_DIAL_TIMEOUT, 0);
 		return;
 	}
@@ -381,7 +351,7 @@ static void dial_tick(struct cc_dial *dial, int64_t now)
 		else if (attempt->fd >= 0)
 			want_tick(dial->dialer, attempt->deadline);
 	}
-	if (dial->finished || dial->started == 0 || dial->started == dial->addrs.count)
+	if (dial->finished || dial->started == 0 || dial->started == dial->addrs.count || dial->result.fd >= 0)
 		return;
 	if (now >= dial->stagger)
 		begin_next(dial);
@@ -394,6 +364,7 @@ int64_t cc_dialer_tick(struct cc_dialer *dialer, int64_t now)
 	struct cc_dial *next;
 
 	dialer->now = now;
+	cc_resolver_now(dialer->resolver, now);
 	if (now < dialer->due)
 		return dialer->due;
 	dialer->due = INT64_MAX;
@@ -423,6 +394,7 @@ void cc_dialer_sweep(struct cc_dialer *dialer)
 		struct cc_dial *dial = dialer->dead;
 
 		dialer->dead = dial->next;
+		cc_parent_free(dial->parent);
 		free(dial);
 	}
 }
@@ -449,10 +421,8 @@ enum cc_code cc_dialer_new(struct cc_loop *loop, unsigned threads, cc_lookup_fn 
 
 	if (!dialer)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
-	*dialer = (struct cc_dialer){.watch = {lookups_ready}, .loop = loop, .due = INT64_MAX};
-	code = cc_lookups_new(threads, fn, context, &dialer->lookups, err);
-	if (code == CC_OK)
-		code = cc_loop_add(loop, cc_lookups_fd(dialer->lookups), CC_LOOP_READ, &dialer->watch, err);
+	*dialer = (struct cc_dialer){.loop = loop, .due = INT64_MAX};
+	code = cc_resolver_new(loop, threads, fn, context, answered, dialer, &dialer->resolver, err);
 	if (code == CC_OK)
 		*out_dialer = cc_dialer_take(&dialer);
 	return code;
@@ -465,12 +435,6 @@ void cc_dialer_free(struct cc_dialer *dialer)
 	while (dialer->dials)
 		cc_dial_cancel(dialer->dials);
 	cc_dialer_sweep(dialer);
-	while (dialer->entries) {
-		struct entry *entry = dialer->entries;
-
-		dialer->entries = entry->next;
-		free(entry);
-	}
-	cc_lookups_free(dialer->lookups);
+	cc_resolver_free(dialer->resolver);
 	free(dialer);
 }

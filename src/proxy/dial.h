@@ -8,9 +8,6 @@
 #include "policy/net.h"
 
 enum {
-	CC_DIAL_LOOKUPS_MAX = 8, /* in flight per session */
-	CC_DIAL_CACHE_MS = 30000,
-	CC_DIAL_CACHE_FAILED_MS = 2000,
 	CC_DIAL_STAGGER_MS = 250,
 	CC_DIAL_ADDRESS_MS = 15000,
 	CC_DIAL_TOTAL_MS = 30000,
@@ -24,6 +21,7 @@ enum cc_dial_outcome {
 	CC_DIAL_NO_ANSWER, /* the resolver failed */
 	CC_DIAL_TIMEOUT,
 	CC_DIAL_LIMIT,
+	CC_DIAL_PARENT, /* the parent proxy said no */
 };
 
 struct cc_dial_result {
@@ -45,8 +43,13 @@ CC_MUST enum cc_code cc_dialer_new(struct cc_loop *loop, unsigned threads, cc_lo
 void cc_dialer_set_rules(struct cc_dialer *dialer, const struct cc_net_rules *rules);
 /* Never dialled: the proxy's own listeners. */
 void cc_dialer_set_listeners(struct cc_dialer *dialer, const int *fds, size_t count);
+struct cc_dial_ask {
+	const struct cc_host *host;
+	uint16_t port;
+	bool granted; /* named by an explicit grant: neither name nor address is judged, and no parent is used */
+};
 /* done is called later, never from here; NULL = out of memory. */
-struct cc_dial *cc_dial_start(struct cc_dialer *dialer, const struct cc_host *host, uint16_t port, int64_t now,
+struct cc_dial *cc_dial_start(struct cc_dialer *dialer, const struct cc_dial_ask *ask, int64_t now,
 			      cc_dial_done_fn *done, void *context);
 void cc_dial_cancel(struct cc_dial *dial); /* done will not be called */
 /* Calls what is due; returns when it wants to be called next (INT64_MAX: not before an event). */

@@ -9,37 +9,27 @@
 #include "os/peer.h"
 #include "policy/rules.h"
 #include "proxy/conn.h"
+#include "proxy/listen.h"
 #include "proxy/report.h"
 #include "wire/json.h"
 #include "wire/msg.h"
 #include "wire/ruleset.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LISTENERS_MAX = CC_PEER_FDS, BATCH = 64, LOOKUP_THREADS = 4, ACCEPTS_PER_WAKE = 64, BACK_OFF_MS = 100 };
-
-struct listener {
-	struct cc_watch watch;
-	struct cc_proxy *proxy;
-	int fd;
-	bool waiting; /* connections may wait that were not accepted */
-};
+enum { BATCH = 64, LOOKUP_THREADS = 4 };
 
 struct cc_proxy {
 	struct cc_watch watch; /* the control socket */
 	struct cc_shared shared;
 	int control;
-	int spare; /* given up for a moment when descriptors run out */
 	struct cc_rules *rules;
 	int64_t generation;
-	struct listener listeners[LISTENERS_MAX];
-	size_t listener_count;
-	int64_t accept_again;
+	struct cc_listeners listeners;
 	bool over;
 	enum cc_code fault;
 	struct cc_err why;
@@ -58,7 +48,7 @@ static void fail(struct cc_proxy *proxy, const char *step, const struct cc_err *
 
 static void tell_ready(struct cc_proxy *proxy)
 {
-	if (proxy->rules && proxy->listener_count)
+	if (proxy->rules && proxy->listeners.count)
 		cc_report_ready(proxy->shared.report, proxy->generation);
 }
 
@@ -110,46 +100,33 @@ static void take_policy(struct cc_proxy *proxy, const struct cc_json *root)
 		return;
 	}
 	proxy->shared.net = rules->net;
+	proxy->shared.conns_max = rules->net->conns_max ? rules->net->conns_max : CC_NET_CONNS;
 	cc_dialer_set_rules(proxy->shared.dialer, rules->net);
 	cc_rules_free(proxy->rules);
 	proxy->rules = rules;
 	proxy->generation = cc_json_int(root, "generation", 0);
+	cc_report_generation(proxy->shared.report, proxy->generation);
 	rejudge_all(proxy);
 	tell_ready(proxy);
 }
 
-static void accept_ready(struct cc_watch *watch, unsigned events);
-
 static void take_listeners(struct cc_proxy *proxy, const struct cc_json *root)
 {
-	int fds[LISTENERS_MAX];
 	struct cc_err err = {0};
 
-	(void)root;
-	if (proxy->listener_count || proxy->msg.fd_count == 0) {
-		cc_fail(&err, CC_EPROTO, 0, "listeners are given once, one at least");
+	if (cc_listeners_take(&proxy->listeners, cc_json_get(root, "kinds"), &proxy->msg, &err) != CC_OK)
 		fail(proxy, "listen", &err, true);
-		return;
-	}
-	for (size_t i = 0; i < proxy->msg.fd_count; i++) {
-		struct listener *listener = &proxy->listeners[i];
+	else
+		tell_ready(proxy);
+}
 
-		*listener = (struct listener){{accept_ready}, proxy, proxy->msg.fds[i], false};
-		if (!cc_net_prepare_listener(listener->fd)) {
-			cc_fail(&err, CC_EPROTO, errno, "descriptor %zu is not a listening socket", i);
-			fail(proxy, "listen", &err, true);
-			return;
-		}
+static void take_sockets(struct cc_proxy *proxy, const struct cc_json *root)
+{
+	(void)root;
+	for (size_t i = 0; i < proxy->msg.fd_count; i++) {
+		cc_conn_inside(&proxy->shared, proxy->msg.fds[i]);
 		proxy->msg.fds[i] = -1;
-		fds[i] = listener->fd;
-		proxy->listener_count++;
-		if (cc_loop_add(proxy->shared.loop, listener->fd, CC_LOOP_READ, &listener->watch, &err) != CC_OK) {
-			fail(proxy, "listen", &err, true);
-			return;
-		}
 	}
-	cc_dialer_set_listeners(proxy->shared.dialer, fds, proxy->listener_count);
-	tell_ready(proxy);
 }
 
 static const struct {
@@ -158,6 +135,7 @@ static const struct {
 } messages[] = {
 	{"policy", take_policy},
 	{"listen", take_listeners},
+	{"sockets", take_sockets},
 };
 
 static void take_message(struct cc_proxy *proxy)
@@ -197,68 +175,6 @@ static void control_ready(struct cc_watch *watch, unsigned events)
 		else
 			take_message(proxy);
 	}
-}
-
-/* ---- accept */
-
-/* Out of descriptors: one is kept to take the waiting connection with and drop it, so that it does not wait for ever.
- */
-static void relieve(struct cc_proxy *proxy, int listener)
-{
-	int fd;
-
-	cc_fd_close(&proxy->spare);
-	fd = cc_net_accept(listener);
-	cc_fd_close(&fd);
-	proxy->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	proxy->accept_again = proxy->shared.now + BACK_OFF_MS;
-}
-
-static void accept_some(struct listener *listener)
-{
-	struct cc_proxy *proxy = listener->proxy;
-
-	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
-		int fd;
-
-		if (proxy->shared.count >= CC_CONNS_MAX + CC_CONNS_SPARE) {
-			proxy->accept_again = proxy->shared.now + BACK_OFF_MS;
-			return;
-		}
-		fd = cc_net_accept(listener->fd);
-		if (fd >= 0) {
-			cc_conn_open(&proxy->shared, fd);
-			continue;
-		}
-		if (errno == EMFILE || errno == ENFILE) {
-			relieve(proxy, listener->fd);
-			return;
-		}
-		if (errno == EAGAIN) {
-			listener->waiting = false;
-			return;
-		}
-	}
-	proxy->accept_again = proxy->shared.now;
-}
-
-static void accept_ready(struct cc_watch *watch, unsigned events)
-{
-	struct listener *listener = (struct listener *)watch;
-
-	(void)events;
-	listener->waiting = true;
-	accept_some(listener);
-}
-
-static void accept_late(struct cc_proxy *proxy)
-{
-	if (proxy->accept_again > proxy->shared.now)
-		return;
-	proxy->accept_again = INT64_MAX;
-	for (size_t i = 0; i < proxy->listener_count; i++)
-		if (proxy->listeners[i].waiting)
-			accept_some(&proxy->listeners[i]);
 }
 
 /* ---- the loop */
@@ -304,7 +220,7 @@ static void sweep(struct cc_shared *shared)
 		struct cc_conn *conn = shared->dead;
 
 		shared->dead = conn->next;
-		free(conn);
+		cc_conn_free(conn);
 	}
 	cc_dialer_sweep(shared->dialer);
 }
@@ -327,11 +243,11 @@ static int tick(struct cc_proxy *proxy)
 
 	due = cc_dialer_tick(shared->dialer, shared->now);
 	tick_conns(shared);
-	accept_late(proxy);
+	cc_listeners_tick(&proxy->listeners);
 	other = cc_report_tick(shared->report, shared->now);
 	due = other < due ? other : due;
 	due = shared->due < due ? shared->due : due;
-	due = proxy->accept_again < due ? proxy->accept_again : due;
+	due = proxy->listeners.again < due ? proxy->listeners.again : due;
 	return until(shared->now, due);
 }
 
@@ -372,9 +288,10 @@ enum cc_code cc_proxy_new(int control, cc_lookup_fn *fn, void *context, struct c
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	shared = &proxy->shared;
 	proxy->watch.ready = control_ready;
-	proxy->control = control;
-	proxy->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	proxy->accept_again = shared->due = INT64_MAX;
+	proxy->control = shared->control = control;
+	shared->due = INT64_MAX;
+	shared->conns_max = CC_NET_CONNS;
+	cc_listeners_init(&proxy->listeners, shared);
 	shared->now = cc_clock_ms();
 	if (!cc_fd_set_nonblock(control, true))
 		return cc_fail(err, CC_ESYS, errno, "the control socket");
@@ -400,13 +317,12 @@ void cc_proxy_free(struct cc_proxy *proxy)
 		cc_conn_close(proxy->shared.conns, true);
 	if (proxy->shared.dialer)
 		sweep(&proxy->shared);
-	for (size_t i = 0; i < proxy->listener_count; i++)
-		cc_fd_close(&proxy->listeners[i].fd);
+	cc_listeners_done(&proxy->listeners);
+	cc_names_free(proxy->shared.names);
 	cc_dialer_free(proxy->shared.dialer);
 	cc_report_free(proxy->shared.report);
 	cc_pumps_free(proxy->shared.pumps);
 	cc_loop_free(proxy->shared.loop);
 	cc_rules_free(proxy->rules);
-	cc_fd_close(&proxy->spare);
 	free(proxy);
 }

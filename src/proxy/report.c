@@ -31,6 +31,7 @@ struct repeat {
 
 struct cc_report {
 	int owner;
+	int64_t generation;
 	struct message *first;
 	struct message **last;
 	size_t queued;
@@ -166,6 +167,7 @@ static void post_net(struct cc_report *report, const struct cc_report_net *net, 
 	if (net->detail)
 		cc_jsonw_kstr(&w, "detail", net->detail);
 	cc_jsonw_kint(&w, "count", count);
+	cc_jsonw_kint(&w, "generation", report->generation);
 	post(report, &w, &text);
 	cc_buf_done(&grant);
 }
@@ -274,18 +276,35 @@ int64_t cc_report_tick(struct cc_report *report, int64_t now)
 	return report->due;
 }
 
-void cc_report_closed(struct cc_report *report, const char *host, uint16_t port, uint64_t up, uint64_t down, int64_t ms)
+void cc_report_closed(struct cc_report *report, const struct cc_report_closed *closed)
 {
 	struct cc_jsonw w;
 	struct cc_buf text;
 
 	begin(&w, &text, "closed");
-	cc_jsonw_kstr(&w, "host", host);
-	cc_jsonw_kint(&w, "port", port);
-	cc_jsonw_kint(&w, "up", (int64_t)up);
-	cc_jsonw_kint(&w, "down", (int64_t)down);
-	cc_jsonw_kint(&w, "ms", ms);
+	cc_jsonw_kstr(&w, "proto", closed->proto);
+	cc_jsonw_kstr(&w, "host", closed->host);
+	cc_jsonw_kint(&w, "port", closed->port);
+	cc_jsonw_kint(&w, "up", (int64_t)closed->up);
+	cc_jsonw_kint(&w, "down", (int64_t)closed->down);
+	cc_jsonw_kint(&w, "ms", closed->ms);
+	cc_jsonw_kint(&w, "generation", report->generation);
 	post(report, &w, &text);
+}
+
+void cc_report_sockets(struct cc_report *report, unsigned count)
+{
+	struct cc_jsonw w;
+	struct cc_buf text;
+
+	begin(&w, &text, "sockets");
+	cc_jsonw_kint(&w, "count", count);
+	post(report, &w, &text);
+}
+
+void cc_report_generation(struct cc_report *report, int64_t generation)
+{
+	report->generation = generation;
 }
 
 void cc_report_ready(struct cc_report *report, int64_t generation)

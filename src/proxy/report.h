@@ -27,8 +27,19 @@ struct cc_report;
 /* owner: the control socket, non-blocking; it stays the caller's. */
 CC_MUST enum cc_code cc_report_new(int owner, struct cc_report **out_report, struct cc_err *err);
 void cc_report_net(struct cc_report *report, int64_t now, const struct cc_report_net *net);
-void cc_report_closed(struct cc_report *report, const char *host, uint16_t port, uint64_t up, uint64_t down,
-		      int64_t ms);
+struct cc_report_closed {
+	const char *proto;
+	const char *host;
+	uint16_t port;
+	uint64_t up;
+	uint64_t down;
+	int64_t ms;
+};
+void cc_report_closed(struct cc_report *report, const struct cc_report_closed *closed);
+/* The owner is asked for TCP sockets of the inside. */
+void cc_report_sockets(struct cc_report *report, unsigned count);
+/* Every later message names the policy that it was decided by. */
+void cc_report_generation(struct cc_report *report, int64_t generation);
 void cc_report_ready(struct cc_report *report, int64_t generation);
 void cc_report_failed(struct cc_report *report, const char *step, const struct cc_err *why);
 void cc_report_flush(struct cc_report *report); /* the owner's socket can take more */

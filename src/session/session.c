@@ -18,6 +18,7 @@ struct cc_session {
 	uint64_t seq;
 	int next_exec;
 	int running;
+	int64_t generation; /* of the network rules */
 	struct cc_err error;
 	bool ending; /* the owner ends it: a helper that goes is no loss */
 };
@@ -37,6 +38,35 @@ static void emit_text(struct cc_session *session, enum cc_event_type type, const
 	struct cc_event event = {.type = type, .content = cc_view_of(text)};
 
 	cc_session_emit(session, &event);
+}
+
+static void emit_remark(struct cc_session *session, const char *before, const char *what, const char *after)
+{
+	struct cc_buf text;
+
+	cc_buf_init(&text, 1024);
+	cc_buf_addf(&text, "%s%s%s", before, what, after);
+	if (text.data)
+		emit_text(session, CC_EVENT_NOTICE, text.data);
+	cc_buf_done(&text);
+}
+
+/* What was allowed and is worth a line in the books. */
+static void emit_remarks(struct cc_session *session, const struct cc_net_rules *net)
+{
+	const struct cc_net_parent *parent = cc_net_parent(net);
+
+	for (size_t i = 0; i < net->allow.count; i++)
+		if (cc_host_pattern_is_wide(net->allow.items[i]))
+			emit_remark(session, "the host pattern ", net->allow.items[i],
+				    " covers every name under a public suffix");
+	for (size_t i = 0; i < net->publish.count; i++)
+		emit_remark(session, "port ", net->publish.items[i], " inside is published on this host's loopback");
+	for (size_t i = 0; i < net->host_ports.count; i++)
+		emit_remark(session, "port ", net->host_ports.items[i], " of this host's loopback is reachable inside");
+	if (parent)
+		emit_remark(session, "everything goes through the parent proxy ", parent->host.text,
+			    ": names are judged, the addresses behind them cannot be");
 }
 
 enum cc_code cc_session_launch(const struct cc_session_config *config, struct cc_session **out_session,
@@ -63,6 +93,8 @@ enum cc_code cc_session_launch(const struct cc_session_config *config, struct cc
 	if (code != CC_OK)
 		return code;
 	emit_text(session, CC_EVENT_READY, cc_backend_name(config->backend->kind));
+	if (session->rules && session->rules->net)
+		emit_remarks(session, session->rules->net);
 	*out_session = cc_session_take(&session);
 	return CC_OK;
 }
@@ -117,6 +149,17 @@ enum cc_code cc_session_fetch(struct cc_session *session, int id, const char *me
 	if (session->state != CC_STATE_WARM && session->state != CC_STATE_ACTIVE)
 		return cc_fail(err, CC_ESTATE, 0, "the session is %s", cc_state_name(session->state));
 	return session->backend->fetch(session->box, id, message, path, err);
+}
+
+enum cc_code cc_session_update(struct cc_session *session, const struct cc_rules *rules, struct cc_err *err)
+{
+	enum cc_code code;
+
+	if (!session->box || !session->backend->update)
+		return cc_fail(err, CC_EUNSUPPORTED, 0, "this session's network rules cannot be replaced");
+	code = session->backend->update(session->box, rules, session->generation + 1, err);
+	session->generation += code == CC_OK;
+	return code;
 }
 
 size_t cc_session_watch(const struct cc_session *session, int fds[CC_BOX_WATCH])
@@ -175,6 +218,14 @@ static void emit_dropped(struct cc_session *session, int64_t count)
 	cc_session_emit(session, &event);
 }
 
+/* A question for a name has no port. */
+static void add_target(const struct cc_json *root, struct cc_buf *out)
+{
+	cc_buf_adds(out, cc_json_str(root, "host", "?"));
+	if (cc_json_int(root, "port", 0))
+		cc_buf_addf(out, ":%lld", (long long)cc_json_int(root, "port", 0));
+}
+
 static void emit_net(struct cc_session *session, const struct cc_note *note)
 {
 	const struct cc_json *root = cc_json_root(note->doc);
@@ -183,9 +234,10 @@ static void emit_net(struct cc_session *session, const struct cc_note *note)
 	struct cc_event event = {.type = denied ? CC_EVENT_VIOLATION : CC_EVENT_NOTICE};
 
 	cc_buf_init(&target, 1024);
-	cc_buf_addf(&target, "%s:%lld", cc_json_str(root, "host", "?"), (long long)cc_json_int(root, "port", 0));
+	add_target(root, &target);
+	event.net.generation = cc_json_int(root, "generation", 0);
 	event.violation = (struct cc_violation){
-		.action = "network-outbound",
+		.action = strcmp(cc_json_str(root, "proto", ""), "publish") ? "network-outbound" : "network-bind",
 		.target = target.data,
 		.raw = cc_json_str(root, "address", NULL),
 		.rule = cc_json_str(root, "entry", NULL),
@@ -203,12 +255,38 @@ static void emit_closed(struct cc_session *session, const struct cc_note *note)
 {
 	const struct cc_json *root = cc_json_root(note->doc);
 	struct cc_buf text;
+	struct cc_buf target;
 	struct cc_event event = {.type = CC_EVENT_NOTICE};
 
 	cc_buf_init(&text, 1024);
-	cc_buf_addf(&text, "closed %s:%lld up %lld down %lld ms %lld", cc_json_str(root, "host", "?"),
-		    (long long)cc_json_int(root, "port", 0), (long long)cc_json_int(root, "up", 0),
-		    (long long)cc_json_int(root, "down", 0), (long long)cc_json_int(root, "ms", 0));
+	cc_buf_init(&target, 512);
+	add_target(root, &target);
+	event.net = (struct cc_event_net){.closed = target.data,
+					  .proto = cc_json_str(root, "proto", NULL),
+					  .generation = cc_json_int(root, "generation", 0),
+					  .up = cc_json_int(root, "up", 0),
+					  .down = cc_json_int(root, "down", 0),
+					  .ms = cc_json_int(root, "ms", 0)};
+	cc_buf_addf(&text, "closed %s up %lld down %lld ms %lld", target.data, (long long)event.net.up,
+		    (long long)event.net.down, (long long)event.net.ms);
+	event.content = cc_buf_view(&text);
+	cc_session_emit(session, &event);
+	cc_buf_done(&text);
+	cc_buf_done(&target);
+}
+
+/* In force, or not understood and the last ones go on. */
+static void emit_policy(struct cc_session *session, const struct cc_note *note)
+{
+	struct cc_buf text;
+	struct cc_event event = {.type = CC_EVENT_NOTICE};
+
+	cc_buf_init(&text, 2048);
+	if (note->text)
+		cc_buf_addf(&text, "new network rules were not taken, the last ones stay in force: %s", note->text);
+	else
+		cc_buf_adds(&text, "new network rules are in force");
+	event.net.generation = cc_json_int(cc_json_root(note->doc), "generation", 0);
 	event.content = cc_buf_view(&text);
 	cc_session_emit(session, &event);
 	cc_buf_done(&text);
@@ -242,6 +320,11 @@ static void take_note(struct cc_session *session, struct cc_note *note)
 		return;
 	case CC_NOTE_CLOSED:
 		emit_closed(session, note);
+		return;
+	case CC_NOTE_POLICY:
+		emit_policy(session, note);
+		return;
+	case CC_NOTE_PASSED:
 		return;
 	case CC_NOTE_FROZEN:
 		session->state = CC_STATE_SUSPENDED;

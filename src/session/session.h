@@ -36,6 +36,9 @@ CC_MUST enum cc_code cc_session_resume(struct cc_session *session, struct cc_err
 /* "fetch" or "list" (msg.h). */
 CC_MUST enum cc_code cc_session_fetch(struct cc_session *session, int id, const char *message, const char *path,
 				      struct cc_err *err);
+/* Replaces the network rules of the running session, as one: every later event carries the new generation, connections
+ * that are no longer allowed end, and rules that the proxy cannot read change nothing (a notice says so). */
+CC_MUST enum cc_code cc_session_update(struct cc_session *session, const struct cc_rules *rules, struct cc_err *err);
 size_t cc_session_watch(const struct cc_session *session, int fds[CC_BOX_WATCH]);
 /* Takes every note that is there now. CC_OK also after the session was lost (state error). */
 CC_MUST enum cc_code cc_session_step(struct cc_session *session, int fd, struct cc_err *err);

@@ -90,6 +90,23 @@ static void write_content(struct cc_jsonw *w, struct cc_view content)
 	write_base64(w->out, content);
 }
 
+static void write_net(struct cc_jsonw *w, const struct cc_event_net *net)
+{
+	if (net->generation)
+		cc_jsonw_kint(w, "generation", net->generation);
+	if (!net->closed)
+		return;
+	cc_jsonw_key(w, "closed");
+	cc_jsonw_object(w);
+	cc_jsonw_kstr(w, "target", net->closed);
+	if (net->proto)
+		cc_jsonw_kstr(w, "process", net->proto);
+	cc_jsonw_kint(w, "up", net->up);
+	cc_jsonw_kint(w, "down", net->down);
+	cc_jsonw_kint(w, "ms", net->ms);
+	cc_jsonw_end(w);
+}
+
 void cc_event_write(const struct cc_event *event, struct cc_buf *out)
 {
 	struct cc_jsonw w;
@@ -109,6 +126,7 @@ void cc_event_write(const struct cc_event *event, struct cc_buf *out)
 		write_content(&w, event->content);
 	if (event->violation.action)
 		write_violation(&w, &event->violation);
+	write_net(&w, &event->net);
 	cc_jsonw_end(&w);
 	cc_buf_adds(out, "\n");
 }

@@ -45,6 +45,15 @@ struct cc_violation {
 	int64_t count; /* how many this event stands for */
 };
 
+/* Of the network: which rules decided, and what a finished connection moved. */
+struct cc_event_net {
+	const char *closed; /* host:port; NULL: it is no end of a connection */
+	const char *proto;
+	int64_t generation; /* of the rules; 0 = the first */
+	int64_t up, down;   /* bytes, seen from the client */
+	int64_t ms;
+};
+
 struct cc_event {
 	enum cc_event_type type;
 	uint64_t seq;
@@ -54,6 +63,7 @@ struct cc_event {
 	struct cc_view content; /* stdout, stderr; else a sentence */
 	int exit_code;          /* CC_EVENT_EXIT */
 	struct cc_violation violation;
+	struct cc_event_net net;
 };
 
 /* One line, newline included. */

@@ -11,7 +11,7 @@
 
 enum { POLICY_FILE_MAX = 1 << 20 };
 
-enum shape { LIST, SWITCH, HOSTS };
+enum shape { LIST, SWITCH, HOSTS, NUMBER, TEXT };
 
 typedef enum cc_code entry_check(const char *text, struct cc_err *err);
 static entry_check check_deny, check_name, check_path, check_preset, check_domain, check_cidr, check_env;
@@ -49,6 +49,9 @@ static const struct key keys[] = {
 		 "Hosts whose addresses may be private ones."),
 	LIST_KEY("network", "privateCidrs", false, private_cidrs, check_cidr, "Private networks that may be reached."),
 	{"network", "hosts", HOSTS, false, 0, NULL, "Names with the addresses that they are to have."},
+	{"network", "maxConnections", NUMBER, true, 0, NULL, "Connections at once; the smallest number said holds."},
+	{"network", "parentProxy", TEXT, false, 0, NULL,
+	 "An HTTP proxy, http://HOST:PORT, that everything goes through."},
 	LIST_KEY(NULL, "env", false, env, check_env, "NAME (the host's value) or NAME=VALUE."),
 };
 
@@ -230,6 +233,31 @@ static enum cc_code read_host(const struct file *f, const struct cc_json *node)
 	return code;
 }
 
+/* network.maxConnections */
+static enum cc_code read_number(const struct file *f, const struct cc_json *node)
+{
+	if (node->kind != CC_JSON_INT || node->integer < 1 || node->integer > CC_NET_CONNS_MAX)
+		return refuse_value(f, node, "a number from 1 to 16384 is expected here");
+	f->policy->max_connections = (int)node->integer;
+	return CC_OK;
+}
+
+/* network.parentProxy: the network's own compiler says what it may look like */
+static enum cc_code read_parent(const struct file *f, const struct cc_json *node)
+{
+	CC_AUTO(cc_net_rules) net = calloc(1, sizeof(*net));
+	struct cc_err why = {0};
+
+	if (node->kind != CC_JSON_STRING)
+		return refuse_value(f, node, "http://HOST:PORT is expected here");
+	f->policy->parent_proxy = cc_str_copy(node->text.ptr);
+	if (net)
+		net->parent = cc_str_copy(node->text.ptr);
+	if (!net || !net->parent || !f->policy->parent_proxy)
+		return cc_fail(f->err, CC_ELIMIT, 0, "out of memory");
+	return cc_net_seal(net, &why) == CC_OK ? CC_OK : refuse_value(f, node, why.what);
+}
+
 static enum cc_code read_key(const struct file *f, const struct key *key, const struct cc_json *node)
 {
 	enum cc_code code = CC_OK;
@@ -246,6 +274,10 @@ static enum cc_code read_key(const struct file *f, const struct key *key, const 
 			return refuse_value(f, node, "a project file may only tighten: not allowed here");
 		f->policy->network = node->kind == CC_JSON_TRUE;
 		return CC_OK;
+	case NUMBER:
+		return read_number(f, node);
+	case TEXT:
+		return read_parent(f, node);
 	case HOSTS:
 		if (node->kind != CC_JSON_OBJECT)
 			return refuse_value(f, node, "names with addresses are expected here");
@@ -332,8 +364,11 @@ static void schema_of(struct cc_jsonw *w, const struct key *key)
 	cc_jsonw_key(w, key->name);
 	cc_jsonw_object(w);
 	cc_jsonw_kstr(w, "description", key->text);
-	if (key->shape == SWITCH) {
-		cc_jsonw_kstr(w, "type", "boolean");
+	if (key->shape != LIST && key->shape != HOSTS) {
+		cc_jsonw_kstr(w, "type",
+			      key->shape == SWITCH   ? "boolean"
+			      : key->shape == NUMBER ? "integer"
+						     : "string");
 	} else if (key->shape == LIST) {
 		cc_jsonw_kstr(w, "type", "array");
 		cc_jsonw_key(w, "items");
@@ -398,6 +433,8 @@ static bool is_set(const struct cc_policy *policy, const struct key *key)
 {
 	return key->shape == LIST     ? list_in(policy, key)->count > 0
 	       : key->shape == SWITCH ? policy->network >= 0
+	       : key->shape == NUMBER ? policy->max_connections > 0
+	       : key->shape == TEXT   ? policy->parent_proxy != NULL
 				      : policy->host_count > 0;
 }
 
@@ -406,10 +443,14 @@ static void write_value(const struct cc_policy *policy, const struct key *key, s
 	struct cc_jsonw w;
 
 	cc_jsonw_init(&w, out);
-	if (key->shape == SWITCH) {
+	if (key->shape == SWITCH)
 		cc_jsonw_bool(&w, policy->network == 1);
+	if (key->shape == NUMBER)
+		cc_jsonw_int(&w, policy->max_connections);
+	if (key->shape == TEXT)
+		cc_jsonw_str(&w, policy->parent_proxy);
+	if (key->shape != LIST && key->shape != HOSTS)
 		return;
-	}
 	if (key->shape == LIST) {
 		cc_jsonw_array(&w);
 		for (size_t i = 0; i < list_in(policy, key)->count; i++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RULESET_VERSION = 1 };
+enum { RULESET_VERSION = 2 };
 
 static const char *const kinds[] = {"name", "tree", "path"};
 static const char *const effects[] = {"deny", "allow", "flag", "judge"};
@@ -96,6 +96,13 @@ static void put_net(struct cc_jsonw *w, const struct cc_net_rules *net)
 		cc_jsonw_end(w);
 	}
 	cc_jsonw_end(w);
+	put_list(w, "host_ports", &net->host_ports);
+	put_list(w, "publish", &net->publish);
+	put_list(w, "owner_ports", &net->owner_ports);
+	put_ktext(w, "parent", net->parent);
+	cc_jsonw_kint(w, "conns_max", net->conns_max);
+	cc_jsonw_kint(w, "transparent", net->transparent);
+	cc_jsonw_kbool(w, "gateway", net->gateway);
 	cc_jsonw_end(w);
 }
 
@@ -245,6 +252,14 @@ static char *take_text(struct taker *t, const struct cc_json *object, const char
 	return own_text(t, take(t, object, key));
 }
 
+/* A text, or null. */
+static char *take_optional(struct taker *t, const struct cc_json *object, const char *key)
+{
+	const struct cc_json *m = take(t, object, key);
+
+	return m && m->kind != CC_JSON_NULL ? own_text(t, m) : NULL;
+}
+
 static void take_list(struct taker *t, const struct cc_json *object, const char *key, struct cc_strv *out)
 {
 	const struct cc_json *list = take(t, object, key);
@@ -279,8 +294,6 @@ static const struct cc_json *take_array(struct taker *t, const struct cc_json *o
 
 static void take_rule(struct taker *t, const struct cc_json *node, struct cc_rule *rule)
 {
-	const struct cc_json *grant;
-
 	expect(t, node, CC_JSON_OBJECT, 11);
 	rule->kind = (enum cc_rule_kind)take_word(t, node, "kind", kinds, CC_COUNT(kinds));
 	rule->effect = (enum cc_effect)take_word(t, node, "effect", effects, CC_COUNT(effects));
@@ -292,19 +305,24 @@ static void take_rule(struct taker *t, const struct cc_json *node, struct cc_rul
 	rule->pattern = take_text(t, node, "pattern");
 	rule->id = take_text(t, node, "id");
 	rule->reason = take_text(t, node, "reason");
-	grant = take(t, node, "grant");
-	if (grant && grant->kind != CC_JSON_NULL)
-		rule->grant = own_text(t, grant);
+	rule->grant = take_optional(t, node, "grant");
 }
 
 static void take_net(struct taker *t, const struct cc_json *node, struct cc_net_rules *net)
 {
-	expect(t, node, CC_JSON_OBJECT, 6);
+	expect(t, node, CC_JSON_OBJECT, 13);
 	net->enabled = take_bool(t, node, "enabled");
 	take_list(t, node, "allow", &net->allow);
 	take_list(t, node, "deny", &net->deny);
 	take_list(t, node, "private_names", &net->private_names);
 	take_list(t, node, "private_cidrs", &net->private_cidrs);
+	take_list(t, node, "host_ports", &net->host_ports);
+	take_list(t, node, "publish", &net->publish);
+	take_list(t, node, "owner_ports", &net->owner_ports);
+	net->conns_max = take_uint(t, node, "conns_max", CC_NET_CONNS_MAX);
+	net->transparent = (enum cc_transparent)take_uint(t, node, "transparent", CC_TRANSPARENT_MUST);
+	net->gateway = take_bool(t, node, "gateway");
+	net->parent = take_optional(t, node, "parent");
 	for (const struct cc_json *m = take_array(t, node, "hosts", sizeof(*net->hosts), &net->hosts);
 	     m && t->code == CC_OK; m = m->next) {
 		struct cc_static_host *host = &net->hosts[net->host_count++];

@@ -1,6 +1,6 @@
 /* A head that is accepted is accepted again after it was written anew, with the same framing; a body gives the same
  * bytes in one piece and byte by byte. */
-#include "proxy/http.h"
+#include "parse/http.h"
 
 #include <assert.h>
 #include <string.h>

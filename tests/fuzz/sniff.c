@@ -1,5 +1,5 @@
 /* A verdict that is reached stays the same when more bytes follow, and never waits for an ended client. */
-#include "proxy/clienthello.h"
+#include "parse/clienthello.h"
 
 #include <assert.h>
 #include <string.h>

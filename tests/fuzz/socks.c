@@ -1,5 +1,5 @@
 /* The same bytes give the same answers and the same request however they are cut. */
-#include "proxy/socks.h"
+#include "parse/socks.h"
 
 #include <assert.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,6 +85,10 @@ static void write_policy(const struct rig_policy *policy, struct cc_buf *out)
 	push_words(&net->allow, policy->allow, " ");
 	push_words(&net->deny, policy->deny, " ");
 	push_words(&net->private_names, policy->private_names, " ");
+	push_words(&net->owner_ports, policy->owner_ports, " ");
+	net->parent = policy->parent ? strdup(policy->parent) : NULL;
+	net->conns_max = policy->conns_max;
+	net->gateway = policy->gateway;
 	add_hosts(net, policy->hosts ? policy->hosts : "");
 	cc_jsonw_init(&w, out);
 	cc_jsonw_object(&w);
@@ -140,9 +145,11 @@ static int listen_on(const char *address, uint16_t *out_port)
 
 void rig_start(struct rig *rig, const char *binary, const struct rig_policy *policy)
 {
-	static const char message[] = "{\"m\":\"listen\"}";
+	static const char message[] = "{\"m\":\"listen\",\"kinds\":[\"proxy\",\"proxy\",\"dns\"]}";
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t len = sizeof(at);
 	int theirs;
-	int fds[2];
+	int fds[3];
 	char number[16];
 	struct cc_err err;
 
@@ -150,6 +157,10 @@ void rig_start(struct rig *rig, const char *binary, const struct rig_policy *pol
 		die(err.what);
 	rig->pid = fork();
 	if (rig->pid == 0) {
+		const struct rlimit few = {rig->files, rig->files};
+
+		if (rig->files && setrlimit(RLIMIT_NOFILE, &few) < 0)
+			_exit(126);
 		cc_fd_set_cloexec(theirs, false);
 		snprintf(number, sizeof(number), "%d", theirs);
 		execl(binary, binary, number, (char *)NULL);
@@ -159,10 +170,14 @@ void rig_start(struct rig *rig, const char *binary, const struct rig_policy *pol
 	rig_policy(rig, policy, 1);
 	fds[0] = listen_on(NULL, &rig->http);
 	fds[1] = listen_on(NULL, &rig->socks);
-	if (cc_peer_send(rig->control, message, strlen(message), fds, 2, &err) != CC_OK)
+	fds[2] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (bind(fds[2], (struct sockaddr *)&at, len) < 0 || getsockname(fds[2], (struct sockaddr *)&at, &len) < 0)
+		die("bind");
+	rig->dns = ntohs(at.sin_port);
+	if (cc_peer_send(rig->control, message, strlen(message), fds, 3, &err) != CC_OK)
 		die(err.what);
-	cc_fd_close(&fds[0]);
-	cc_fd_close(&fds[1]);
+	for (size_t i = 0; i < 3; i++)
+		cc_fd_close(&fds[i]);
 	if (!rig_event(rig, "\"ready\""))
 		die("cc-proxy is not ready");
 }
@@ -181,16 +196,30 @@ static bool holds_words(const char *text, const char *words)
 
 bool rig_event(struct rig *rig, const char *words)
 {
+	int fd;
+	bool found = rig_event_fd(rig, words, &fd);
+
+	cc_fd_close(&fd);
+	return found;
+}
+
+bool rig_event_fd(struct rig *rig, const char *words, int *out_fd)
+{
 	static struct cc_peer_msg msg;
 	struct cc_err err;
 
+	*out_fd = -1;
 	for (;;) {
+		cc_peer_msg_close(&msg);
 		if (cc_peer_recv_wait(rig->control, RIG_WAIT_MS, &msg, &err) != CC_OK || msg.len == 0)
 			return false;
 		if (getenv("RIG_VERBOSE"))
 			printf("# %s\n", msg.text);
-		if (holds_words(msg.text, words))
-			return true;
+		if (!holds_words(msg.text, words))
+			continue;
+		if (msg.fd_count)
+			*out_fd = cc_fd_take(&msg.fds[0]);
+		return true;
 	}
 }
 

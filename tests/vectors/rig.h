@@ -19,6 +19,10 @@ struct rig_policy {
 	const char *deny;
 	const char *hosts;
 	const char *private_names;
+	const char *owner_ports;
+	const char *parent;
+	unsigned conns_max;
+	bool gateway;
 	bool off;
 };
 
@@ -27,11 +31,15 @@ struct rig {
 	int control;
 	uint16_t http;
 	uint16_t socks;
+	uint16_t dns;
+	unsigned files; /* before rig_start: its limit of open files, 0 = ours */
 };
 void rig_start(struct rig *rig, const char *binary, const struct rig_policy *policy);
 void rig_policy(struct rig *rig, const struct rig_policy *policy, int generation);
 /* Waits for an event that contains every word of the space-separated list; false when none comes. */
 bool rig_event(struct rig *rig, const char *words);
+/* The same, and the descriptor that came with it (-1: none). */
+bool rig_event_fd(struct rig *rig, const char *words, int *out_fd);
 int rig_stop(struct rig *rig); /* the exit code */
 
 /* A server thread on address (NULL: 127.0.0.1) and a port of the kernel's choice. */

@@ -308,8 +308,6 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 	code = enter(how, CC_STEP_LISTEN, step, err);
 	if (code == CC_OK)
 		code = expect(box, box->init, "cc-init", "listeners", err);
-	if (code == CC_OK && box->msg.fd_count != 2)
-		code = cc_fail(err, CC_EPROTO, 0, "cc-init sent %zu listeners", box->msg.fd_count);
 	if (code == CC_OK)
 		code = same_roots(box, *how->rules, err);
 	if (code != CC_OK)
@@ -319,7 +317,7 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 		return code;
 	code = cc_native_say(box->egress, "policy", &setup, 1, err);
 	if (code == CC_OK)
-		code = cc_native_say(box->egress, "listen", box->msg.fds, box->msg.fd_count, err);
+		code = cc_native_listen(box, (*how->rules)->net, err);
 	cc_peer_msg_close(&box->msg);
 	if (code == CC_OK)
 		code = cc_native_say(box->init, "go", NULL, 0, err);

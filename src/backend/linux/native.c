@@ -132,7 +132,7 @@ static const struct {
 	{"violation", CC_NOTE_VIOLATION}, {"notice", CC_NOTE_NOTICE},   {"net", CC_NOTE_NET},
 	{"closed", CC_NOTE_CLOSED},       {"file", CC_NOTE_FILE},       {"names", CC_NOTE_NAMES},
 	{"frozen", CC_NOTE_FROZEN},       {"thawed", CC_NOTE_THAWED},   {"failed", CC_NOTE_LOST},
-	{"stopped", CC_NOTE_STOPPED},
+	{"stopped", CC_NOTE_STOPPED},     {"gateway", CC_NOTE_GATEWAY}, {"ready", CC_NOTE_POLICY},
 };
 
 static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)
@@ -173,8 +173,14 @@ static enum cc_code native_next(struct cc_box *box, int fd, struct cc_note *out_
 		return CC_OK;
 	}
 	code = cc_json_parse("helper", (struct cc_view){native->msg.text, native->msg.len}, 0, &out_note->doc, err);
-	if (code == CC_OK)
+	if (code == CC_OK && cc_native_pass_sockets(native, fd, cc_json_root(out_note->doc)))
+		out_note->kind = CC_NOTE_PASSED;
+	else if (code == CC_OK)
 		note_fill(out_note, &native->msg);
+	/* Rules that the proxy could not read: it goes on with the ones it has. */
+	if (fd == native->egress && out_note->kind == CC_NOTE_LOST &&
+	    strcmp(cc_json_str(cc_json_root(out_note->doc), "step", ""), "policy") == 0)
+		out_note->kind = CC_NOTE_POLICY;
 	cc_peer_msg_close(&native->msg);
 	return code;
 }
@@ -206,6 +212,7 @@ const struct cc_backend cc_backend_native_linux = {
 	.signal = native_signal,
 	.tell = native_tell,
 	.fetch = native_fetch,
+	.update = cc_native_update,
 	.watch = native_watch,
 	.next = native_next,
 	.says_goodbye = true,

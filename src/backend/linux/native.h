@@ -38,6 +38,14 @@ enum cc_native_step {
 void cc_native_read_diag(struct cc_native_box *box);
 /* A message of only its name, and up to CC_PEER_FDS descriptors, to cc-init or cc-proxy. */
 CC_MUST enum cc_code cc_native_say(int sock, const char *name, const int *fds, size_t fd_count, struct cc_err *err);
+/* Hands the proxy the sockets of cc-init's last message, with their kinds, and opens the published ports on the host.
+ */
+CC_MUST enum cc_code cc_native_listen(struct cc_native_box *box, const struct cc_net_rules *net, struct cc_err *err);
+/* New network rules for the proxy, under a number that later events carry. */
+CC_MUST enum cc_code cc_native_update(struct cc_box *box, const struct cc_rules *rules, int64_t generation,
+				      struct cc_err *err);
+/* Passes TCP sockets of the inside from cc-init to the proxy, and the wish for them back. True: msg was such a one. */
+bool cc_native_pass_sockets(struct cc_native_box *box, int from, const struct cc_json *root);
 enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_box, struct cc_err *err);
 void cc_native_end(struct cc_box *box);
 

@@ -171,3 +171,47 @@ bool cc_net_is_own(const struct cc_addr *addr)
 	freeifaddrs(list);
 	return own;
 }
+
+bool cc_net_local(int fd, struct cc_addr *out, uint16_t *out_port)
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof(at);
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&at;
+
+	if (getsockname(fd, (struct sockaddr *)&at, &len) < 0 || at.ss_family != AF_INET)
+		return false;
+	*out = (struct cc_addr){.len = 4};
+	memcpy(out->bytes, &in->sin_addr, 4);
+	*out_port = ntohs(in->sin_port);
+	return true;
+}
+
+enum cc_code cc_net_connect_loopback(int fd, uint16_t port, struct cc_err *err)
+{
+	static const struct cc_addr loopback = {{127, 0, 0, 1}, 4};
+	struct sockaddr_storage to;
+	socklen_t len = to_sockaddr(&loopback, port, &to);
+
+	set_options(fd);
+	if (!cc_fd_set_nonblock(fd, true) || (connect(fd, (struct sockaddr *)&to, len) < 0 && errno != EINPROGRESS))
+		return cc_fail(err, CC_ESYS, errno, "connect");
+	return CC_OK;
+}
+
+long cc_net_receive(int fd, char *into, size_t max, struct cc_net_from *out_from)
+{
+	socklen_t len = sizeof(out_from->room);
+	ssize_t got;
+
+	do {
+		got = recvfrom(fd, into, max, 0, (struct sockaddr *)(void *)out_from->room, &len);
+	} while (got < 0 && errno == EINTR);
+	out_from->len = len;
+	return got;
+}
+
+void cc_net_answer(int fd, const void *bytes, size_t len, const struct cc_net_from *to)
+{
+	(void)sendto(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)(const void *)to->room,
+		     to->len);
+}

@@ -198,21 +198,24 @@ static void init_keeps_files_and_loses_exec(void **state)
 	static const struct {
 		const char *label;
 		uint32_t nr, want;
+		uint64_t args[3];
 	} calls[] = {
-		{"read", 0, OK},
-		{"openat2", 437, OK},
-		{"connect", 42, OK},
-		{"execve", 59, A(1)},
-		{"execveat", 322, A(1)},
-		{"clone", 56, A(1)},
-		{"fork", 57, A(1)},
-		{"socket", 41, A(1)},
-		{"ptrace", 101, A(1)},
-		{"mount", 165, A(1)},
-		{"newer", 470, A(1)},
-		{"x32", 0x40000000u, A(1)},
-		{"process_vm_writev", 311, A(1)},
-		{"bpf", 321, A(1)},
+		{"read", 0, OK, {0}},
+		{"openat2", 437, OK, {0}},
+		{"connect", 42, OK, {0}},
+		{"execve", 59, A(1), {0}},
+		{"execveat", 322, A(1), {0}},
+		{"clone", 56, A(1), {0}},
+		{"fork", 57, A(1), {0}},
+		{"socket of its own network", 41, OK, {2, 1, 0}},
+		{"socket of a strange family", 41, A(97), {40, 1, 0}},
+		{"packet socket", 41, A(97), {17, 3, 0}},
+		{"ptrace", 101, A(1), {0}},
+		{"mount", 165, A(1), {0}},
+		{"newer", 470, A(1), {0}},
+		{"x32", 0x40000000u, A(1), {0}},
+		{"process_vm_writev", 311, A(1), {0}},
+		{"bpf", 321, A(1), {0}},
 	};
 	static struct cc_bpf program;
 	struct cc_err err;
@@ -220,7 +223,8 @@ static void init_keeps_files_and_loses_exec(void **state)
 	(void)state;
 	T_OK(cc_bpf_emit_init(CC_ARCH_X86_64, &program, &err), err);
 	for (size_t i = 0; i < CC_COUNT(calls); i++) {
-		struct vm_data data = {.nr = calls[i].nr, .arch = X86};
+		struct vm_data data = {
+			.nr = calls[i].nr, .arch = X86, .args = {calls[i].args[0], calls[i].args[1], calls[i].args[2]}};
 
 		T_ROW(vm_run(&program, &data, NULL) == calls[i].want, calls[i].label);
 	}

@@ -95,7 +95,7 @@ static struct cc_dial *start(struct world *world, const char *name, uint16_t por
 	struct cc_err err;
 
 	T_OK(cc_host_parse(cc_view_of(name), CC_HOST_SOCKS, &host, &err), err);
-	return cc_dial_start(world->dialer, &host, port, cc_clock_ms(), on_done, outcome);
+	return cc_dial_start(world->dialer, &(struct cc_dial_ask){&host, port, false}, cc_clock_ms(), on_done, outcome);
 }
 
 static void run_until(struct world *world, const struct outcome *outcome)

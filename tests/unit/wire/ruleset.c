@@ -25,6 +25,12 @@ static void full_rig(struct rig *rig)
 	rig_add(rig, &rig->spec.policy.deny_read, "/r/secret");
 	rig_add(rig, &rig->spec.policy.allow_sockets, "/r/s.sock");
 	rig_add(rig, &rig->spec.policy.private_cidrs, "10.0.0.0/8");
+	rig_add(rig, &rig->spec.publish, "3000");
+	rig_add(rig, &rig->spec.host_ports, "5432");
+	rig_add(rig, &rig->spec.owner_ports, "7777");
+	rig->spec.policy.max_connections = 300;
+	rig->spec.policy.parent_proxy = cc_str_copy("http://ann:secret@parent.test:8080/");
+	rig->spec.gateway = true;
 	rig_add(rig, &rig->spec.protected_paths, "/r/prot\xc3\xa9g\xc3\xa9");
 	rig_compile(rig);
 }
@@ -76,6 +82,13 @@ static void the_copy_decides_the_same(void **state)
 	rig_check(&rig, rows, CC_COUNT(rows));
 	assert_int_equal(copy.rules->sockets.count, 1);
 	assert_true(copy.rules->reads_judged);
+	assert_int_equal(copy.rules->net->conns_max, 300);
+	assert_true(copy.rules->net->gateway);
+	assert_int_equal(copy.rules->net->transparent, CC_TRANSPARENT_TRY);
+	assert_string_equal(cc_net_parent(copy.rules->net)->host.text, "parent.test");
+	assert_true(cc_net_is_owner_port(copy.rules->net, 7777));
+	assert_true(cc_net_decide_port(copy.rules->net, &copy.rules->net->publish, 3000).allowed);
+	assert_false(cc_net_decide_port(copy.rules->net, &copy.rules->net->host_ports, 3000).allowed);
 	cc_rules_free(copy.rules);
 	cc_buf_done(&text);
 	rig_done(&rig);
@@ -87,7 +100,7 @@ static void a_rule_is_never_skipped(void **state)
 	static const struct {
 		const char *label, *from, *to;
 	} changes[] = {
-		{"another version", "\"v\":1", "\"v\":2"},
+		{"another version", "\"v\":2", "\"v\":3"},
 		{"an unknown kind", "\"kind\":\"tree\"", "\"kind\":\"free\""},
 		{"an unknown effect", "\"effect\":\"judge\"", "\"effect\":\"nudge\""},
 		{"a field in another name", "\"leaf\":", "\"lead\":"},

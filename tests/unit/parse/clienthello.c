@@ -1,7 +1,7 @@
 /* The rows of spec/egress 3.5 that the first bytes alone decide. */
 #include "../t.h"
 
-#include "proxy/clienthello.h"
+#include "parse/clienthello.h"
 
 #include "base/buf.h"
 

@@ -2,8 +2,8 @@
  *
  * It is a boundary: what two parsers could read differently is refused, never repaired. A body is copied through a
  * transformer that re-emits only what it understood. */
-#ifndef CC_PROXY_HTTP_H
-#define CC_PROXY_HTTP_H
+#ifndef CC_PARSE_HTTP_H
+#define CC_PARSE_HTTP_H
 
 #include "base/buf.h"
 #include "base/view.h"

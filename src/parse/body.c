@@ -1,5 +1,5 @@
 /* body.c - the body half of http.h: a transformer that takes framed bytes and writes only what it understood. */
-#include "proxy/http.h"
+#include "parse/http.h"
 
 #include "base/mem.h"
 

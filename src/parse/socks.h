@@ -1,7 +1,7 @@
 /* socks.h - SOCKS5 (RFC 1928), SOCKS4 and 4a, the server's side (spec/egress 2.5). Pure: bytes in, step out, answers
  * as bytes to send. No credentials are asked: whoever reaches the listener is in the session. */
-#ifndef CC_PROXY_SOCKS_H
-#define CC_PROXY_SOCKS_H
+#ifndef CC_PARSE_SOCKS_H
+#define CC_PARSE_SOCKS_H
 
 #include "base/buf.h"
 #include "policy/hosts.h"

@@ -1,6 +1,6 @@
-#include "proxy/clienthello.h"
+#include "parse/clienthello.h"
 
-#include "proxy/http.h"
+#include "parse/http.h"
 
 #include <stdio.h>
 #include <string.h>

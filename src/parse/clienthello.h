@@ -2,8 +2,8 @@
  *
  * A tunnel is opened for one host. TLS names its host in the SNI, cleartext HTTP in Host; both must name that host.
  * Everything else is opaque and passes (spec/egress 2.6). */
-#ifndef CC_PROXY_CLIENTHELLO_H
-#define CC_PROXY_CLIENTHELLO_H
+#ifndef CC_PARSE_CLIENTHELLO_H
+#define CC_PARSE_CLIENTHELLO_H
 
 #include "base/view.h"
 #include "policy/hosts.h"

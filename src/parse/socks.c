@@ -1,4 +1,4 @@
-#include "proxy/socks.h"
+#include "parse/socks.h"
 
 #include <string.h>
 

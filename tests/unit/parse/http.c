@@ -1,7 +1,7 @@
 /* The rows of spec/egress 3.3 that the parser alone decides; numbers are the vectors'. */
 #include "../t.h"
 
-#include "proxy/http.h"
+#include "parse/http.h"
 
 #define BYTES(text) text, sizeof(text) - 1
 

@@ -1,4 +1,4 @@
-#include "proxy/http.h"
+#include "parse/http.h"
 
 #include "base/mem.h"
 

@@ -1,7 +1,7 @@
 /* The rows of spec/egress 3.4 that the parser alone decides; bytes in hex, numbers are the vectors'. */
 #include "../t.h"
 
-#include "proxy/socks.h"
+#include "parse/socks.h"
 
 static const struct {
 	const char *label;

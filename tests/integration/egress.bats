@@ -1,0 +1,291 @@
+#!/usr/bin/env bats
+# The network of a session, end to end: programs that know no proxy, ports in both directions, and what is said of it.
+load lib
+
+PYTHON=/usr/bin/python3
+
+# serve COMMAND... : runs a server on the host until the end of the test; its port is the first line that it writes.
+serve() {
+	"$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
+	SERVER=$!
+	PORT=
+	for _ in $(seq 200); do
+		PORT=$(head -n 1 "$BASE/server.out" 2>/dev/null) || true
+		[ -z "$PORT" ] || return 0
+		sleep 0.05
+	done
+	cat "$BASE/server.err" >&2
+	return 1
+}
+
+setup_more() {
+	# echo.py [PORT]: answers each line with "got LINE"
+	cat >"$BASE/echo.py" <<-'PY'
+		import socketserver, sys
+		class Echo(socketserver.StreamRequestHandler):
+		    def handle(self):
+		        for line in self.rfile:
+		            self.wfile.write(b"got " + line)
+		class Server(socketserver.ThreadingTCPServer):
+		    allow_reuse_address = True
+		    daemon_threads = True
+		with Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Echo) as s:
+		    print(s.server_address[1], flush=True)
+		    s.serve_forever()
+	PY
+	# talk.py HOST PORT: a plain socket, no proxy
+	cat >"$BASE/proj/talk.py" <<-'PY'
+		import socket, sys
+		s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 20)
+		s.sendall(b"SSH-hello\n")
+		print(s.recv(100).decode())
+	PY
+}
+
+teardown_more() {
+	[ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
+}
+
+free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+@test "a program that knows no proxy reaches an allowed name on any port, and no other" {
+	serve "$PYTHON" "$BASE/echo.py"
+	run box --transparent on --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" talk.py up.test "$PORT"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"got SSH-hello"* ]]
+	"$CCBOX" events --json | grep -q "\"target\":\"up.test:$PORT\",.*\"process\":\"transparent\""
+	run box --transparent on --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" talk.py evil.test "$PORT"
+	[ "$status" -ne 0 ]
+	[[ $output == *"refused network-outbound evil.test (not-allowed); allow with: --allow-host evil.test"* ]]
+	[[ $output == *"Name or service not known"* ]]
+}
+
+@test "an entry with a port: the name is there, the other ports are refused" {
+	serve "$PYTHON" "$BASE/echo.py"
+	run box --transparent on --allow-host "up.test:1" --host up.test=127.0.0.1 -- "$PYTHON" talk.py up.test "$PORT"
+	[ "$status" -ne 0 ]
+	[[ $output == *"refused network-outbound up.test:$PORT (not-allowed)"* ]]
+}
+
+@test "an address that is allowed as a literal is captured too; another one is unreachable" {
+	cat >lit.py <<-'PY'
+		import socket, errno
+		try:
+		    socket.create_connection(("10.77.0.2", 9), 20)
+		except OSError as e:
+		    print(errno.errorcode[e.errno])
+		s = socket.create_connection(("10.77.0.1", 10), 20)
+		try:
+		    print(s.recv(1))
+		except OSError as e:
+		    print(errno.errorcode[e.errno])
+	PY
+	run box --transparent on --allow-host 10.77.0.1:9 -- "$PYTHON" lit.py
+	echo "$output"
+	[[ $output == *ENETUNREACH* ]]
+	[[ $output == *ECONNRESET* ]]
+	[[ $output == *"refused network-outbound 10.77.0.1:10"* ]]
+}
+
+@test "a TLS name that is not the tunnel's ends a captured connection too" {
+	serve "$PYTHON" "$BASE/echo.py"
+	cat >sni.py <<-'PY'
+		import socket, ssl, sys
+		raw = socket.create_connection(("up.test", int(sys.argv[1])), 20)
+		try:
+		    ssl._create_unverified_context().wrap_socket(raw, server_hostname="evil.test")
+		except (ssl.SSLError, OSError) as e:
+		    print("closed", type(e).__name__)
+	PY
+	run box --transparent on --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" sni.py "$PORT"
+	echo "$output"
+	[[ $output == *closed* ]]
+	[[ $output == *"(sni)"* ]]
+}
+
+@test "UDP to a name fails at once, so that clients fall back" {
+	cat >udp.py <<-'PY'
+		import socket
+		s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		s.settimeout(20)
+		s.connect((socket.gethostbyname("api.github.com"), 443))
+		s.send(b"x")
+		try:
+		    s.recv(10)
+		except ConnectionRefusedError:
+		    print("refused at once")
+	PY
+	run box --transparent on -- "$PYTHON" udp.py
+	echo "$output"
+	[[ $output == *"refused at once"* ]]
+}
+
+@test "--transparent off: no resolver, no capture, the proxies as ever" {
+	serve "$PYTHON" "$BASE/echo.py"
+	run box --transparent off --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" talk.py up.test "$PORT"
+	[ "$status" -ne 0 ]
+	run box --transparent off -- sh -c 'test ! -e /etc/resolv.conf'
+	[ "$status" -eq 0 ]
+	run "$CCBOX" run --transparent maybe -- true
+	[ "$status" -eq 125 ]
+}
+
+@test "with the network off no name exists, and it is said" {
+	run box --no-network -- "$PYTHON" talk.py api.github.com 443
+	[ "$status" -ne 0 ]
+	[[ $output == *"refused network-outbound api.github.com (network-off)"* ]]
+}
+
+@test "the agent cannot undo the capture or take the resolver's place" {
+	cat >undo.py <<-'PY'
+		import socket
+		for family, proto in ((16, 0), (16, 12)):
+		    try:
+		        s = socket.socket(family, socket.SOCK_RAW, proto)
+		        print("netlink", proto, "opened")
+		        if proto == 12:
+		            print("NETFILTER")
+		    except OSError as e:
+		        print("netlink", proto, e.errno)
+		for port, kind in ((53, socket.SOCK_DGRAM), (3128, socket.SOCK_STREAM), (3129, socket.SOCK_STREAM)):
+		    s = socket.socket(socket.AF_INET, kind)
+		    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+		    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+		    try:
+		        s.bind(("127.0.0.1", port))
+		        if kind == socket.SOCK_STREAM:
+		            s.listen()
+		        print("TAKEN", port)
+		    except OSError:
+		        pass
+		s = socket.socket()
+		try:
+		    s.setsockopt(socket.SOL_IP, 19, 1)
+		    print("TRANSPARENT")
+		except OSError:
+		    pass
+	PY
+	run box --transparent on -- "$PYTHON" undo.py
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output != *TAKEN* ]]
+	[[ $output != *NETFILTER* ]]
+	[[ $output != *TRANSPARENT* ]]
+}
+
+@test "--publish: a port inside is reachable on the host's loopback, and only that one" {
+	port=$(free_port)
+	other=$(free_port)
+	# 3>&- : bats waits for whoever holds its descriptor
+	cp "$BASE/echo.py" .
+	"$CCBOX" run --quiet --publish "$port" -- "$PYTHON" echo.py "$port" >"$BASE/out" 2>&1 3>&- &
+	SERVER=$!
+	for _ in $(seq 200); do
+		run "$PYTHON" talk.py 127.0.0.1 "$port"
+		[[ $output != *"got SSH-hello"* ]] || break
+		sleep 0.05
+	done
+	[[ $output == *"got SSH-hello"* ]]
+	run "$PYTHON" talk.py 127.0.0.1 "$other"
+	[ "$status" -ne 0 ]
+	kill "$SERVER"
+	wait "$SERVER" || true
+	"$CCBOX" events --json | grep -q "port $port inside is published"
+	"$CCBOX" events --json | grep -q "\"action\":\"network-bind\",\"target\":\"127.0.0.1:$port\""
+	"$CCBOX" events --json | grep -q "\"closed\":{\"target\":\"127.0.0.1:$port\",\"process\":\"publish\",\"up\":10,\"down\":14"
+}
+
+@test "--publish of a port that is taken starts nothing" {
+	serve "$PYTHON" "$BASE/echo.py"
+	run "$CCBOX" run --publish "$PORT" -- touch started
+	[ "$status" -eq 125 ]
+	[[ $output == *"$PORT"* ]]
+	[ ! -e started ]
+	run "$CCBOX" run --publish 0 -- touch started
+	[ "$status" -eq 125 ]
+	run "$CCBOX" run --host-port 70000 -- touch started
+	[ "$status" -eq 125 ]
+	[ ! -e started ]
+}
+
+@test "--host-port: that port of the host's loopback, and nothing else of it" {
+	serve "$PYTHON" "$BASE/echo.py"
+	run box -- "$PYTHON" talk.py 127.0.0.1 "$PORT"
+	[ "$status" -ne 0 ]
+	run box --host-port "$PORT" -- "$PYTHON" talk.py 127.0.0.1 "$PORT"
+	echo "$output"
+	[[ $output == *"got SSH-hello"* ]]
+	"$CCBOX" events --json | grep -q "port $PORT of this host's loopback is reachable inside"
+	"$CCBOX" events --json | grep -q "\"closed\":{\"target\":\"127.0.0.1:$PORT\",\"process\":\"host\",\"up\":10,\"down\":14"
+	# not by the proxy
+	run box --host-port "$PORT" -- curl -s -S --max-time 20 --noproxy '' -x http://127.0.0.1:3128 "http://127.0.0.1:$PORT/"
+	[[ $output == *"No entry of this session's allowlist matches"* ]]
+}
+
+@test "a pattern over a whole public suffix is allowed, with a remark" {
+	run box --allow-host '*.com' --allow-host '*.example.org' -- true
+	[ "$status" -eq 0 ]
+	"$CCBOX" events --json | grep -q 'the host pattern \*.com covers every name under a public suffix'
+	! "$CCBOX" events --json | grep -q 'host pattern \*.example.org'
+}
+
+@test "an address allowed as a literal leaves NO_PROXY, however it is written" {
+	run box --allow-host 127.0.0.1:8080 -- sh -c 'echo "$NO_PROXY"'
+	[ "$output" = "localhost,::1" ]
+	run box --allow-host '[::1]' -- sh -c 'echo "$no_proxy"'
+	[ "$output" = "localhost,127.0.0.1" ]
+	run box -- sh -c 'echo "$NO_PROXY"'
+	[ "$output" = "localhost,127.0.0.1,::1" ]
+}
+
+# A parent proxy on a closed port: what is allowed ends in 502 without a lookup or a packet beyond this host.
+@test "explain and the live proxy give the same verdict and reason, for random names and ports" {
+	port=$(free_port)
+	cat >policy.jsonc <<-JSON
+		{"network": {"parentProxy": "http://127.0.0.1:$port", "privateCidrs": ["10.20.0.0/16"], "deniedDomains": ["no.a.test", "*.b.test:80", "10.20.3.4"],
+		 "allowedDomains": ["a.test", "*.a.test", "m.*.c.test", "*.b.test", "port.test:8443", "127.0.0.5", "[2001:db8::5]", "deep.x.a.test:22"]}}
+	JSON
+	cat >names.py <<-'PY'
+		import random, sys
+		random.seed(int(sys.argv[1]))
+		words = ["a", "b", "c", "m", "no", "x", "port", "deep", "test", "evil", "com", "xn--bcher-kva", "A", "127", "0", "5", "10", "20", "3", "4", "_", "-"]
+		fixed = ["a.test", "no.a.test", "x.no.a.test", "port.test", "127.0.0.5", "127.0.0.6", "[2001:db8::5]", "[::1]", "10.20.3.4", "10.20.3.5", "10.21.0.1",
+		         "2130706433", "0x7f.1", "a.test.", "a.test..", "gateway.ccbox.internal", "metadata.google.internal", "169.254.169.254", "m.q.c.test",
+		         "[::ffff:127.0.0.5]", "api.github.com", "deep.x.a.test"]
+		for i in range(110):
+		    name = random.choice(fixed) if i % 3 else ".".join(random.choice(words) for _ in range(random.randint(1, 4)))
+		    if i % 6 == 0:
+		        name += random.choice([".a.test", ".b.test", ".c.test", ".test"])
+		    print(f"{name}:{random.choice([80, 443, 22, 8443, 1])}")
+	PY
+	cat >live.py <<-'PY'
+		import re, socket, sys
+		for target in open("names").read().split():
+		    s = socket.create_connection(("127.0.0.1", 3128), 30)
+		    s.sendall(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode())
+		    answer = b""
+		    while chunk := s.recv(65536):
+		        answer += chunk
+		    reason = re.search(rb"X-Sandbox-Reason: (\S+)", answer)
+		    print(target, "allow" if answer.startswith(b"HTTP/1.1 502") else "malformed" if b" 400 " in answer[:13] else "deny " + reason[1].decode())
+	PY
+	cat >told.py <<-'PY'
+		import json, subprocess, sys
+		for target in open("names").read().split():
+		    done = subprocess.run([sys.argv[1], "explain", "host", target, "--policy", "policy.jsonc", "--json"], capture_output=True, text=True)
+		    if done.returncode == 125:
+		        print(target, "malformed")
+		        continue
+		    said = json.loads(done.stdout)
+		    print(target, "allow" if said["verdict"] == "allow" else "deny " + said["reason"])
+	PY
+	for seed in 1 2; do
+		"$PYTHON" names.py $seed >names
+		box --quiet --policy policy.jsonc -- "$PYTHON" live.py >"$BASE/live" 2>/dev/null
+		"$PYTHON" told.py "$CCBOX" >"$BASE/told"
+		diff "$BASE/live" "$BASE/told"
+		[ "$(wc -l <"$BASE/live")" -eq 110 ]
+	done
+	for word in allow malformed not-allowed denied; do grep -q "$word" "$BASE/live"; done
+}
