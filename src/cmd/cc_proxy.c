@@ -2,6 +2,7 @@
  * ends the process by closing its end (wire/msg.h). */
 #define _GNU_SOURCE
 #include "os/confine.h"
+#include "policy/net.h"
 #include "proxy/proxy.h"
 #include "wire/msg.h"
 
@@ -19,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FILES_WANTED = 4096 };
+enum { FILES_WANTED = 2 * CC_NET_CONNS_MAX + 256 };
 
 #ifdef CC_SANITIZED /* the sanitizers need files and calls of their own */
 static const bool sanitized = true;

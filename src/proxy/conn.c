@@ -16,6 +16,37 @@ static const char *const protos[] = {
 	[CC_PROTO_HOST] = "host",       [CC_PROTO_PUBLISH] = "publish",
 };
 
+struct cc_view cc_conn_name(const struct cc_conn *conn)
+{
+	return cc_view_of(conn->name);
+}
+
+struct cc_host cc_conn_host(const struct cc_conn *conn)
+{
+	struct cc_host host = {0};
+
+	if (conn->name) /* it is canonical: it parses to itself */
+		(void)!cc_host_parse(cc_conn_name(conn), CC_HOST_SOCKS, &host, NULL);
+	return host;
+}
+
+bool cc_conn_set_host(struct cc_conn *conn, const struct cc_host *host)
+{
+	char *copy = cc_str_copy(host->text);
+
+	if (!copy)
+		return false;
+	free(conn->name);
+	conn->name = copy;
+	return true;
+}
+
+void cc_conn_free(struct cc_conn *conn)
+{
+	free(conn->name);
+	free(conn);
+}
+
 void cc_conn_set_deadline(struct cc_conn *conn, int64_t ms)
 {
 	conn->deadline = conn->shared->now + ms;
@@ -107,7 +138,7 @@ void cc_conn_drop_upstream(struct cc_conn *conn)
 	if (conn->upstream.fd >= 0)
 		cc_report_closed(conn->shared->report, &(struct cc_report_closed){
 							       .proto = protos[conn->proto],
-							       .host = conn->host.text,
+							       .host = conn->name,
 							       .port = conn->port,
 							       .up = conn->up.bytes,
 							       .down = conn->down.bytes,
@@ -147,47 +178,6 @@ void cc_conn_close(struct cc_conn *conn, bool reset)
 	shared->dead = conn;
 }
 
-/* ---- the end of a refusal: send, say that no more comes, read what is on its way (a close with unread bytes would
- * be a RST, and the client might never see the answer) */
-
-void cc_conn_drain(struct cc_conn *conn)
-{
-	cc_conn_drop_upstream(conn);
-	cc_conn_front_free(conn);
-	cc_relay_free(conn->relay);
-	conn->relay = NULL;
-	conn->phase = CC_PHASE_DRAIN;
-	cc_conn_set_deadline(conn, CC_CONN_DRAIN_MS);
-	cc_conn_again(conn);
-}
-
-static void drain_step(struct cc_conn *conn)
-{
-	char *scratch = cc_pumps_scratch(conn->shared->pumps);
-	enum cc_flow_step step = cc_flow_flush(&conn->down, &conn->client);
-
-	if (step == CC_FLOW_BROKEN) {
-		cc_conn_close(conn, false);
-		return;
-	}
-	if (step == CC_FLOW_ENDED && !conn->down.ended) {
-		shutdown(conn->client.fd, SHUT_WR);
-		conn->down.ended = true;
-	}
-	while (conn->client.readable) {
-		long got = cc_end_read(&conn->client, scratch, CC_TUNNEL_SCRATCH);
-
-		if (got > 0)
-			conn->up.bytes += (uint64_t)got;
-		if (got == -2 || conn->up.bytes > CC_CONN_DRAIN_BYTES || (got == 0 && conn->down.ended)) {
-			cc_conn_close(conn, false);
-			return;
-		}
-		if (got <= 0)
-			return;
-	}
-}
-
 void cc_conn_report(const struct cc_conn *conn, const struct cc_report_net *net)
 {
 	struct cc_report_net told = *net;
@@ -207,7 +197,7 @@ void cc_conn_refuse(struct cc_conn *conn, const struct cc_refusal *refusal)
 	}
 	cc_buf_init(&out, 16384);
 	if (conn->proto == CC_PROTO_SOCKS5 || conn->proto == CC_PROTO_SOCKS4)
-		cc_socks_answer(&conn->front->socks, refusal->reply, &out);
+		cc_socks_answer(conn->front->socks, refusal->reply, &out);
 	else
 		cc_report_refusal(&refusal->net, refusal->status, refusal->head_only, &out);
 	if (!cc_flow_push(&conn->down, out.data, out.len)) {
@@ -239,15 +229,12 @@ static const struct {
 	{CC_DIAL_LIMIT, 0, 503, CC_SOCKS_FAILURE, "too many lookups at once"},
 };
 
-static void refuse_decision(struct cc_conn *conn, const struct cc_host *host, uint16_t port,
+static void refuse_decision(struct cc_conn *conn, const char *name, uint16_t port,
 			    const struct cc_net_decision *decision, const struct cc_addr *addr, bool head_only)
 {
 	bool limit = decision->reason == CC_NET_LIMIT;
 	struct cc_refusal refusal = {
-		.net = {.host = cc_view_of(host->text),
-			.port = port,
-			.reason = decision->reason,
-			.entry = decision->entry},
+		.net = {.host = cc_view_of(name), .port = port, .reason = decision->reason, .entry = decision->entry},
 		.status = limit ? 503 : 403,
 		.reply = limit ? CC_SOCKS_FAILURE : CC_SOCKS_POLICY,
 		.head_only = head_only,
@@ -267,7 +254,7 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 	size_t row = 0;
 
 	if (result->outcome == CC_DIAL_REFUSED) {
-		refuse_decision(conn, &conn->host, conn->port, &result->decision, &result->addr, head_only);
+		refuse_decision(conn, conn->name, conn->port, &result->decision, &result->addr, head_only);
 		return;
 	}
 	while (row + 1 < CC_COUNT(failures) &&
@@ -275,7 +262,7 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 		row++;
 	struct cc_refusal refusal = {
 		.net = {.allowed = true,
-			.host = cc_view_of(conn->host.text),
+			.host = cc_conn_name(conn),
 			.port = conn->port,
 			.reason = result->outcome == CC_DIAL_LIMIT ? CC_NET_LIMIT : CC_NET_ALLOWED,
 			.detail = failures[row].detail},
@@ -290,7 +277,7 @@ static void report_allowed(struct cc_conn *conn)
 {
 	struct cc_host literal;
 	struct cc_report_net net = {.allowed = true,
-				    .host = cc_view_of(conn->host.text),
+				    .host = cc_conn_name(conn),
 				    .port = conn->port,
 				    .reason = CC_NET_ALLOWED,
 				    .entry = cc_conn_judge(conn).entry};
@@ -340,12 +327,14 @@ static void dial_done(void *context, struct cc_dial_result *result)
 struct cc_net_decision cc_conn_judge(const struct cc_conn *conn)
 {
 	const struct cc_net_rules *net = conn->shared->net;
+	struct cc_host host;
 
 	if (conn->proto == CC_PROTO_HOST)
 		return cc_net_decide_port(net, &net->host_ports, conn->port);
 	if (conn->proto == CC_PROTO_PUBLISH)
 		return cc_net_decide_port(net, &net->publish, conn->port);
-	return cc_net_decide(net, &conn->host, conn->port);
+	host = cc_conn_host(conn);
+	return cc_net_decide(net, &host, conn->port);
 }
 
 /* Begins a dial that waits, if there is room now. */
@@ -354,6 +343,7 @@ static void dial(struct cc_conn *conn)
 	struct cc_shared *shared = conn->shared;
 	bool head_only = conn->relay && cc_relay_head_only(conn->relay);
 	bool granted = conn->proto == CC_PROTO_HOST;
+	struct cc_host host;
 	struct cc_net_decision decision;
 
 	if (!conn->waiting || shared->dialing >= CC_CONN_DIALS_MAX)
@@ -363,14 +353,15 @@ static void dial(struct cc_conn *conn)
 	/* The rules may have changed while it waited, and a name that is denied by now must not be looked up. */
 	decision = cc_conn_judge(conn);
 	if (!decision.allowed) {
-		refuse_decision(conn, &conn->host, conn->port, &decision, NULL, head_only);
+		refuse_decision(conn, conn->name, conn->port, &decision, NULL, head_only);
 		return;
 	}
-	if (cc_net_is_gateway(&conn->host)) {
+	host = cc_conn_host(conn);
+	if (cc_net_is_gateway(&host)) {
 		cc_conn_gateway(conn);
 		return;
 	}
-	conn->dial = cc_dial_start(shared->dialer, &(struct cc_dial_ask){&conn->host, conn->port, granted}, shared->now,
+	conn->dial = cc_dial_start(shared->dialer, &(struct cc_dial_ask){&host, conn->port, granted}, shared->now,
 				   dial_done, conn);
 	if (conn->dial)
 		shared->dialing++;
@@ -381,16 +372,18 @@ static void dial(struct cc_conn *conn)
 bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t port, bool head_only)
 {
 	uint8_t phase = conn->phase;
-	struct cc_host asked = *host; /* it may be the connection's own */
 	struct cc_net_decision decision;
 
-	conn->host = asked;
+	if (!cc_conn_set_host(conn, host)) {
+		cc_conn_close(conn, true);
+		return false;
+	}
 	conn->port = port;
 	decision = cc_conn_judge(conn);
 	if (decision.allowed && conn->over)
 		decision = (struct cc_net_decision){false, CC_NET_LIMIT, NULL};
 	if (!decision.allowed) {
-		refuse_decision(conn, &asked, port, &decision, NULL, head_only);
+		refuse_decision(conn, conn->name, port, &decision, NULL, head_only);
 		return false;
 	}
 	conn->waiting = true;
@@ -404,17 +397,18 @@ bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t 
 void cc_conn_rejudge(struct cc_conn *conn)
 {
 	const struct cc_net_rules *net = conn->shared->net;
+	struct cc_host host = cc_conn_host(conn);
 	struct cc_net_decision decision;
 
 	if (conn->upstream.fd < 0)
 		return;
 	decision = cc_conn_judge(conn);
 	if (decision.allowed && conn->named)
-		decision = cc_net_decide_addr(net, &conn->host, conn->port, conn->addr.bytes, conn->addr.len);
+		decision = cc_net_decide_addr(net, &host, conn->port, conn->addr.bytes, conn->addr.len);
 	if (decision.allowed)
 		return;
 	cc_conn_report(conn,
-		       &(struct cc_report_net){.host = cc_view_of(conn->host.text),
+		       &(struct cc_report_net){.host = cc_conn_name(conn),
 					       .port = conn->port,
 					       .reason = decision.reason,
 					       .entry = decision.entry,
@@ -444,7 +438,7 @@ void cc_conn_step(struct cc_conn *conn)
 	static void (*const steps[])(struct cc_conn *) = {
 		[CC_PHASE_FRONT] = cc_conn_front_step,   [CC_PHASE_DIAL] = cc_conn_dial_step,
 		[CC_PHASE_TUNNEL] = cc_conn_tunnel_step, [CC_PHASE_RELAY] = cc_relay_step,
-		[CC_PHASE_DRAIN] = drain_step,           [CC_PHASE_DEAD] = dead_step,
+		[CC_PHASE_DRAIN] = cc_conn_drain_step,   [CC_PHASE_DEAD] = dead_step,
 	};
 
 	steps[conn->phase](conn);

@@ -61,7 +61,7 @@ struct cc_shared {
 struct cc_front {
 	struct cc_buf in;
 	size_t scanned;
-	struct cc_socks socks;
+	struct cc_socks *socks; /* once it is known to be that */
 };
 
 struct cc_relay;
@@ -77,7 +77,7 @@ struct cc_conn {
 	struct cc_front *front;
 	struct cc_relay *relay;
 	struct cc_dial *dial;
-	struct cc_host host; /* whom upstream is */
+	char *name; /* whom upstream is, canonical; NULL before anybody was asked for */
 	int64_t deadline;
 	int64_t active;
 	int64_t started;
@@ -100,6 +100,11 @@ struct cc_refusal {
 	bool head_only;
 };
 
+/* Its host as it was parsed: kept as text, because thousands of idle tunnels keep it. */
+struct cc_host cc_conn_host(const struct cc_conn *conn);
+struct cc_view cc_conn_name(const struct cc_conn *conn);
+bool cc_conn_set_host(struct cc_conn *conn, const struct cc_host *host); /* false: out of memory */
+void cc_conn_free(struct cc_conn *conn);                                 /* after cc_conn_close */
 /* Takes fd. */
 void cc_conn_open(struct cc_shared *shared, int fd, enum cc_arrival from, uint16_t port);
 /* A TCP socket of the inside, for the published connection that waits longest. Takes fd. */
@@ -135,6 +140,7 @@ struct cc_front *cc_conn_front_new(void);
 void cc_conn_begin(struct cc_conn *conn, enum cc_arrival from, uint16_t port);
 void cc_conn_inside_step(struct cc_conn *conn);
 void cc_conn_gateway(struct cc_conn *conn);
+void cc_conn_drain_step(struct cc_conn *conn);
 /* The steps of front.c */
 void cc_conn_front_step(struct cc_conn *conn);
 void cc_conn_front_late(struct cc_conn *conn);

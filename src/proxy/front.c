@@ -22,6 +22,7 @@ void cc_conn_front_free(struct cc_conn *conn)
 	if (!conn->front)
 		return;
 	cc_buf_done(&conn->front->in);
+	free(conn->front->socks);
 	free(conn->front);
 	conn->front = NULL;
 }
@@ -102,17 +103,23 @@ static void front_socks(struct cc_conn *conn)
 	size_t used;
 	enum cc_socks_step step;
 
+	if (!front->socks)
+		front->socks = calloc(1, sizeof(*front->socks));
+	if (!front->socks) {
+		cc_conn_close(conn, true);
+		return;
+	}
 	cc_buf_init(&out, 1024);
-	step = cc_socks_step(&front->socks, front_view(conn), &used, &out);
+	step = cc_socks_step(front->socks, front_view(conn), &used, &out);
 	cc_buf_eat(&front->in, used);
 	if (!cc_flow_push(&conn->down, out.data, out.len)) {
 		cc_conn_close(conn, true);
 	} else if (step == CC_SOCKS_REQUEST) {
-		ask(conn, &front->socks.host, front->socks.port);
+		ask(conn, &front->socks->host, front->socks->port);
 	} else if (step == CC_SOCKS_REFUSE) {
 		cc_conn_report(conn, &(struct cc_report_net){.host = {"", 0},
 							     .reason = CC_NET_MALFORMED,
-							     .detail = front->socks.fault});
+							     .detail = front->socks->fault});
 		cc_conn_drain(conn);
 	}
 	cc_buf_done(&out);
@@ -189,8 +196,16 @@ void cc_conn_tunnel(struct cc_conn *conn)
 	if (conn->proto == CC_PROTO_CONNECT)
 		cc_buf_add(&out, established, sizeof(established) - 1);
 	else if (conn->proto == CC_PROTO_SOCKS5 || conn->proto == CC_PROTO_SOCKS4)
-		cc_socks_answer(&conn->front->socks, CC_SOCKS_OK, &out);
+		cc_socks_answer(conn->front->socks, CC_SOCKS_OK, &out);
 	conn->phase = CC_PHASE_TUNNEL;
+	/* It may stay idle for hours, before its first byte too: what the handshake needed goes. */
+	if (conn->front) {
+		free(conn->front->socks);
+		conn->front->socks = NULL;
+		if (conn->front->in.len == 0)
+			cc_buf_done(&conn->front->in);
+		conn->front->in.max = CC_CONN_EARLY_MAX;
+	}
 	cc_conn_set_deadline(conn, conn->front && conn->front->in.len ? CC_CONN_HEAD_MS : CC_CONN_IDLE_MS);
 	if (!cc_flow_push(&conn->down, out.data, out.len))
 		cc_conn_close(conn, true);
@@ -202,7 +217,7 @@ static void refuse_named(struct cc_conn *conn, const struct cc_sniff *sniff)
 	static const char alert[] = "\x15\x03\x03\x00\x02\x02\x31"; /* fatal: access denied */
 	char detail[400];
 	struct cc_report_net net = {
-		.host = cc_view_of(conn->host.text), .port = conn->port, .reason = CC_NET_SNI, .detail = detail};
+		.host = cc_conn_name(conn), .port = conn->port, .reason = CC_NET_SNI, .detail = detail};
 	struct cc_buf out;
 
 	snprintf(detail, sizeof(detail), "%s%s%s", sniff->fault, sniff->named[0] ? ": " : "", sniff->named);
@@ -225,13 +240,14 @@ static void gate_step(struct cc_conn *conn)
 {
 	struct cc_sniff sniff;
 	bool ended = false;
+	struct cc_host host = cc_conn_host(conn);
 	enum cc_sniff_verdict verdict;
 
 	for (;;) {
 		bool first = conn->front->in.len == 0;
 		long got;
 
-		verdict = cc_sniff(front_view(conn), ended, &conn->host, &sniff);
+		verdict = cc_sniff(front_view(conn), ended, &host, &sniff);
 		if (verdict != CC_SNIFF_MORE || !conn->client.readable)
 			break;
 		got = front_read(conn);

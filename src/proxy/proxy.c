@@ -220,7 +220,7 @@ static void sweep(struct cc_shared *shared)
 		struct cc_conn *conn = shared->dead;
 
 		shared->dead = conn->next;
-		free(conn);
+		cc_conn_free(conn);
 	}
 	cc_dialer_sweep(shared->dialer);
 }

@@ -80,7 +80,7 @@ static void refuse(struct cc_conn *conn, enum cc_net_reason reason, unsigned sta
 
 static void bad_gateway(struct cc_conn *conn, const char *detail)
 {
-	refuse(conn, CC_NET_ALLOWED, 502, cc_view_of(conn->host.text), detail);
+	refuse(conn, CC_NET_ALLOWED, 502, cc_conn_name(conn), detail);
 }
 
 static long fill(struct cc_conn *conn, struct cc_end *end, struct cc_buf *buf)
@@ -154,8 +154,7 @@ static void begin_request(struct cc_conn *conn, const struct cc_http_head *head)
 	cc_buf_eat(&relay->in, head->size); /* head's views are stale from here on */
 	relay->in_scanned = 0;
 	decision = cc_net_decide(conn->shared->net, &host, port);
-	if (decision.allowed && conn->upstream.fd >= 0 && conn->port == port &&
-	    strcmp(conn->host.text, host.text) == 0) {
+	if (decision.allowed && conn->upstream.fd >= 0 && conn->port == port && strcmp(conn->name, host.text) == 0) {
 		relay->request = REQUEST_BODY;
 		relay->answer = ANSWER_HEAD;
 		cc_conn_set_deadline(conn, CC_CONN_IDLE_MS);
@@ -252,7 +251,7 @@ static bool request_body(struct cc_conn *conn)
 	conn->up.bytes += used;
 	cc_buf_eat(&relay->in, used);
 	if (step == CC_HTTP_BAD || relay->out.failed)
-		refuse(conn, CC_NET_MALFORMED, 400, cc_view_of(conn->host.text), "the body's chunks are malformed");
+		refuse(conn, CC_NET_MALFORMED, 400, cc_conn_name(conn), "the body's chunks are malformed");
 	else if (step == CC_HTTP_DONE)
 		relay->request = REQUEST_DONE;
 	return used > 0 || step != CC_HTTP_MORE;
@@ -348,6 +347,7 @@ static void take_answer(struct cc_conn *conn, struct cc_http_head *head)
 static void ask_again(struct cc_conn *conn)
 {
 	struct cc_relay *relay = conn->relay;
+	struct cc_host host;
 
 	cc_conn_drop_upstream(conn);
 	cc_buf_reset(&relay->out);
@@ -355,7 +355,8 @@ static void ask_again(struct cc_conn *conn)
 	cc_buf_reset(&relay->again);
 	relay->answer = ANSWER_IDLE;
 	relay->request = REQUEST_DIAL;
-	(void)cc_conn_request(conn, &conn->host, conn->port, relay->head_only);
+	host = cc_conn_host(conn);
+	(void)cc_conn_request(conn, &host, conn->port, relay->head_only);
 }
 
 static bool answer_head(struct cc_conn *conn)

@@ -38,6 +38,9 @@ static struct zone {
 	{"corp.test", "10.9.0.1", NULL, 0},
 	{"inner.test", "10.9.0.1", NULL, 0},
 	{"evil.test", "93.184.216.34", NULL, 0},
+	{"flood.test",
+	 "10.9.0.1 10.9.0.2 10.9.0.3 10.9.0.4 10.9.0.5 10.9.0.6 10.9.0.7 10.9.0.8 10.9.0.9 10.9.0.10 10.9.0.11", NULL,
+	 0},
 };
 static atomic_uint all_queries;
 
@@ -234,6 +237,11 @@ static void *resolver(void *context)
 
 		if (got < 0)
 			return NULL;
+		if (memmem(query, (size_t)got, "\4hang\4test", 10))
+			continue; /* never an answer */
+		/* Each answer a hundred times, some of them broken: who floods may hope for a place in a queue. */
+		for (int i = 0; len && memmem(query, (size_t)got, "\5flood\4test", 11) && i < 100; i++)
+			sendto(fd, out, i % 2 ? len : len / 2, 0, (struct sockaddr *)&from, from_len);
 		if (len)
 			sendto(fd, out, len, 0, (struct sockaddr *)&from, from_len);
 	}
@@ -311,6 +319,72 @@ static void vectors(struct rig *rig)
 	tap(strstr(text, "502 Bad") && strstr(text, "does not exist"), "2.4", "a name that does not exist is 502");
 }
 
+static int start_connect(struct rig *rig, const char *host, uint16_t port)
+{
+	char bytes[300];
+	int fd = rig_connect(rig->http);
+
+	snprintf(bytes, sizeof(bytes), "CONNECT %s:%u HTTP/1.1\r\n\r\n", host, port);
+	rig_send(fd, bytes, strlen(bytes));
+	return fd;
+}
+
+/* More names that hang than there are threads to ask for them: what needs no resolver goes on, and each ends. */
+static void hanging(struct rig *rig, uint16_t port)
+{
+	static char text[RIG_TEXT];
+	int fds[12];
+	unsigned late = 0;
+	char name[32];
+	char end;
+
+	for (int i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "h%d.hang.test", i);
+		fds[i] = start_connect(rig, name, 443);
+	}
+	ask(rig, "static.test", port, text);
+	tap(strstr(text, "SSH-2.0-banner") != NULL, "DNS", "while twelve names hang, others are served");
+	for (int i = 0; i < 12; i++) {
+		rig_read(fds[i], text, RIG_TEXT, NULL, &end);
+		late += strncmp(text, "HTTP/1.1 50", 11) == 0;
+		close(fds[i]);
+	}
+	tap(late == 12, "DNS", "each name that hangs is answered in the end");
+}
+
+/* A client that goes away while its name is looked up costs nothing that stays. */
+static void gone_while_asked(struct rig *rig, uint16_t port)
+{
+	static char text[RIG_TEXT];
+	struct linger now = {1, 0};
+
+	for (int i = 0; i < 50; i++) {
+		int fd = start_connect(rig, "z.hang.test", 443);
+
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+		close(fd);
+	}
+	ask(rig, "static.test", port, text);
+	tap(strstr(text, "SSH-2.0-banner") != NULL, "DNS", "clients that reset meanwhile leave room");
+}
+
+static void hostile_resolver(struct rig *rig)
+{
+	static char text[RIG_TEXT];
+	struct stub here = {0};
+	static const struct rig_policy policy = {.allow = "*.hang.test flood.test static.test",
+						 .hosts = "static.test=127.0.0.1"};
+
+	stub_start(&here, NULL, stub_banner);
+	rig_policy(rig, &policy, 3);
+	rig_event(rig, "\"generation\":3");
+	ask(rig, "flood.test", 443, text);
+	tap(refused(text, "address") || strstr(text, "502 Bad"), "DNS",
+	    "a resolver that floods with broken copies changes nothing");
+	hanging(rig, here.port);
+	gone_while_asked(rig, here.port);
+}
+
 /* The proxy itself, even where the operator's list has its very address. */
 static void own_listener(struct rig *rig)
 {
@@ -347,6 +421,7 @@ int main(int argc, char **argv)
 	rig_start(&rig, argv[1], &policy);
 	vectors(&rig);
 	own_listener(&rig);
+	hostile_resolver(&rig);
 	tap(rig_stop(&rig) == 0, "7.1", "the proxy ends when its owner does");
 	return tap_end();
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -156,6 +157,10 @@ void rig_start(struct rig *rig, const char *binary, const struct rig_policy *pol
 		die(err.what);
 	rig->pid = fork();
 	if (rig->pid == 0) {
+		const struct rlimit few = {rig->files, rig->files};
+
+		if (rig->files && setrlimit(RLIMIT_NOFILE, &few) < 0)
+			_exit(126);
 		cc_fd_set_cloexec(theirs, false);
 		snprintf(number, sizeof(number), "%d", theirs);
 		execl(binary, binary, number, (char *)NULL);

@@ -32,6 +32,7 @@ struct rig {
 	uint16_t http;
 	uint16_t socks;
 	uint16_t dns;
+	unsigned files; /* before rig_start: its limit of open files, 0 = ours */
 };
 void rig_start(struct rig *rig, const char *binary, const struct rig_policy *policy);
 void rig_policy(struct rig *rig, const struct rig_policy *policy, int generation);
