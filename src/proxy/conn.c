@@ -178,47 +178,6 @@ void cc_conn_close(struct cc_conn *conn, bool reset)
 	shared->dead = conn;
 }
 
-/* ---- the end of a refusal: send, say that no more comes, read what is on its way (a close with unread bytes would
- * be a RST, and the client might never see the answer) */
-
-void cc_conn_drain(struct cc_conn *conn)
-{
-	cc_conn_drop_upstream(conn);
-	cc_conn_front_free(conn);
-	cc_relay_free(conn->relay);
-	conn->relay = NULL;
-	conn->phase = CC_PHASE_DRAIN;
-	cc_conn_set_deadline(conn, CC_CONN_DRAIN_MS);
-	cc_conn_again(conn);
-}
-
-static void drain_step(struct cc_conn *conn)
-{
-	char *scratch = cc_pumps_scratch(conn->shared->pumps);
-	enum cc_flow_step step = cc_flow_flush(&conn->down, &conn->client);
-
-	if (step == CC_FLOW_BROKEN) {
-		cc_conn_close(conn, false);
-		return;
-	}
-	if (step == CC_FLOW_ENDED && !conn->down.ended) {
-		shutdown(conn->client.fd, SHUT_WR);
-		conn->down.ended = true;
-	}
-	while (conn->client.readable) {
-		long got = cc_end_read(&conn->client, scratch, CC_TUNNEL_SCRATCH);
-
-		if (got > 0)
-			conn->up.bytes += (uint64_t)got;
-		if (got == -2 || conn->up.bytes > CC_CONN_DRAIN_BYTES || (got == 0 && conn->down.ended)) {
-			cc_conn_close(conn, false);
-			return;
-		}
-		if (got <= 0)
-			return;
-	}
-}
-
 void cc_conn_report(const struct cc_conn *conn, const struct cc_report_net *net)
 {
 	struct cc_report_net told = *net;
@@ -479,7 +438,7 @@ void cc_conn_step(struct cc_conn *conn)
 	static void (*const steps[])(struct cc_conn *) = {
 		[CC_PHASE_FRONT] = cc_conn_front_step,   [CC_PHASE_DIAL] = cc_conn_dial_step,
 		[CC_PHASE_TUNNEL] = cc_conn_tunnel_step, [CC_PHASE_RELAY] = cc_relay_step,
-		[CC_PHASE_DRAIN] = drain_step,           [CC_PHASE_DEAD] = dead_step,
+		[CC_PHASE_DRAIN] = cc_conn_drain_step,   [CC_PHASE_DEAD] = dead_step,
 	};
 
 	steps[conn->phase](conn);

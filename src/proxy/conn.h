@@ -140,6 +140,7 @@ struct cc_front *cc_conn_front_new(void);
 void cc_conn_begin(struct cc_conn *conn, enum cc_arrival from, uint16_t port);
 void cc_conn_inside_step(struct cc_conn *conn);
 void cc_conn_gateway(struct cc_conn *conn);
+void cc_conn_drain_step(struct cc_conn *conn);
 /* The steps of front.c */
 void cc_conn_front_step(struct cc_conn *conn);
 void cc_conn_front_late(struct cc_conn *conn);

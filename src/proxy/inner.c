@@ -1,11 +1,13 @@
 /* inner.c - connections that begin without a handshake: captured ones, which dialled an address that stands for a name;
- * ports of the host that were asked for, in both directions; and the reserved name that leads to the owner. */
+ * ports of the host that were asked for, in both directions; and the reserved name that leads to the owner. And how one
+ * ends that was refused. */
 #define _GNU_SOURCE
 #include "proxy/conn.h"
 
 #include "os/fd.h"
 #include "os/peer.h"
 #include "parse/names.h"
+#include "proxy/relay.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
@@ -161,4 +163,45 @@ void cc_conn_gateway(struct cc_conn *conn)
 		conn->phase = CC_PHASE_DIAL;
 	if (cc_conn_join(conn, ends[0]))
 		cc_conn_again(conn);
+}
+
+/* ---- the end of a refusal: send, say that no more comes, read what is on its way (a close with unread bytes would
+ * be a RST, and the client might never see the answer) */
+
+void cc_conn_drain(struct cc_conn *conn)
+{
+	cc_conn_drop_upstream(conn);
+	cc_conn_front_free(conn);
+	cc_relay_free(conn->relay);
+	conn->relay = NULL;
+	conn->phase = CC_PHASE_DRAIN;
+	cc_conn_set_deadline(conn, CC_CONN_DRAIN_MS);
+	cc_conn_again(conn);
+}
+
+void cc_conn_drain_step(struct cc_conn *conn)
+{
+	char *scratch = cc_pumps_scratch(conn->shared->pumps);
+	enum cc_flow_step step = cc_flow_flush(&conn->down, &conn->client);
+
+	if (step == CC_FLOW_BROKEN) {
+		cc_conn_close(conn, false);
+		return;
+	}
+	if (step == CC_FLOW_ENDED && !conn->down.ended) {
+		shutdown(conn->client.fd, SHUT_WR);
+		conn->down.ended = true;
+	}
+	while (conn->client.readable) {
+		long got = cc_end_read(&conn->client, scratch, CC_TUNNEL_SCRATCH);
+
+		if (got > 0)
+			conn->up.bytes += (uint64_t)got;
+		if (got == -2 || conn->up.bytes > CC_CONN_DRAIN_BYTES || (got == 0 && conn->down.ended)) {
+			cc_conn_close(conn, false);
+			return;
+		}
+		if (got <= 0)
+			return;
+	}
 }
