@@ -196,19 +196,21 @@ static int refusal(const struct cc_decision *decision, struct cc_view path)
 {
 	char text[PATH_MAX + NAME_MAX + 4];
 	struct statvfs fs;
+	int result;
 
 	if (decision->rule || path.len >= sizeof(text))
 		return -EACCES;
 	memcpy(text, path.ptr, path.len);
 	text[path.len] = '\0';
-	while (*text && statvfs(text, &fs) < 0) { /* the name itself may not be there */
+	do { /* where it lies: the name itself may not be there, or be a link */
 		char *slash = strrchr(text, '/');
 
-		if (!slash || errno != ENOENT)
+		if (!slash)
 			return -EACCES;
-		*slash = '\0';
-	}
-	return *text && fs.f_flag & ST_RDONLY ? -EROFS : -EACCES;
+		slash[slash == text] = '\0';
+		result = statvfs(text, &fs);
+	} while (result < 0 && errno == ENOENT && text[1]);
+	return result == 0 && fs.f_flag & ST_RDONLY ? -EROFS : -EACCES;
 }
 
 int cc_permit(struct cc_call *call, const struct cc_wish *wish, enum cc_judge *out_judge)
@@ -233,7 +235,11 @@ int cc_permit(struct cc_call *call, const struct cc_wish *wish, enum cc_judge *o
 	return refusal(&decision, wish->path);
 }
 
-/* Verbs that need the name to be there, and those that need it not to be. */
+/* What the kernel would have answered without any rule, in the order in which it looks. `mkdir -p` over what is there,
+ * `rm -f` of what is not there and a rename to another mount are no violations, and a program that asks for several
+ * wrong things at once hears of the same one as elsewhere (docs/decisions/errno.md).
+ *
+ * Verbs that need the name to be there, and those that need it not to be. */
 static const struct {
 	bool needs, excludes;
 	int exists;
@@ -249,19 +255,71 @@ static const struct {
 	[CC_VERB_BIND] = {.excludes = true, .exists = -EADDRINUSE},
 };
 
-/* What the kernel would have answered without any rule; 0 when it would have gone on. `mkdir -p` over existing
- * directories and `rm -f` of what is not there are no violations. */
-static int natural(enum cc_verb verb, const struct cc_loc *loc)
+static bool is_read_only(const struct cc_loc *loc)
+{
+	struct statvfs fs;
+
+	return !loc->mount && fstatvfs(loc->parent, &fs) == 0 && fs.f_flag & ST_RDONLY;
+}
+
+int cc_natural_look(const struct cc_loc *loc, struct cc_statx *out_st)
+{
+	char name[NAME_MAX + 2];
+	size_t len = strlen(loc->name);
+
+	if (!loc->slash || loc->special)
+		return cc_k_statx(loc->parent, loc->name, out_st);
+	memcpy(name, loc->name, len);
+	name[len - 1] = '\0';
+	return cc_k_statx(loc->parent, name, out_st);
+}
+
+int cc_natural(const struct cc_gate *gate, enum cc_verb verb, const struct cc_loc *loc)
 {
 	struct cc_statx st;
 	int result;
 
 	if (!naturals[verb].needs && !naturals[verb].excludes)
 		return 0;
-	result = cc_k_statx(loc->parent, loc->name, &st);
+	result = cc_natural_look(loc, &st);
 	if (result == 0)
 		return naturals[verb].excludes ? naturals[verb].exists : 0;
-	return naturals[verb].needs || result != -ENOENT ? result : 0;
+	if (naturals[verb].needs)
+		return verb != CC_VERB_WRITE && is_read_only(loc) ? -EROFS : result;
+	if (result != -ENOENT)
+		return result;
+	/* procfs makes nothing up; "name/" is for directories */
+	return cc_on_proc(gate, &loc->at) || (loc->slash && verb != CC_VERB_MKDIR) ? -ENOENT : 0;
+}
+
+int cc_natural_device(const struct cc_gate *gate, const struct cc_loc *loc)
+{
+	int result = cc_natural(gate, CC_VERB_MKNOD, loc);
+
+	if (result)
+		return result;
+	if (is_read_only(loc))
+		return -EROFS;
+	return faccessat(loc->parent, ".", W_OK | X_OK, 0) < 0 ? -errno : -EPERM;
+}
+
+int cc_natural_rename(const struct cc_loc *from, const struct cc_loc *to, bool replaces)
+{
+	if (faccessat(from->parent, ".", F_OK, 0) < 0 || faccessat(to->parent, ".", F_OK, 0) < 0)
+		return -errno; /* not even to be looked at */
+	if (from->at.mnt_id != to->at.mnt_id)
+		return -EXDEV;
+	if (from->special)
+		return -EBUSY;
+	return !to->special ? 0 : replaces ? -EBUSY : -EEXIST;
+}
+
+int cc_natural_open(uint64_t flags, uint64_t mode, uint64_t resolve)
+{
+	/* The flags come first, and nothing has an empty name. */
+	int result = cc_k_openat2(AT_FDCWD, "", flags, mode, resolve);
+
+	return result == -ENOENT ? 0 : result < 0 ? result : -EINVAL;
 }
 
 /* An open that may create is a write to what is there already, and its event says so. */
@@ -316,7 +374,7 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 	if (loc->mount && decision.verdict == CC_ALLOW && !decision.flagged)
 		return 0;
 	if (decision.verdict == CC_DENY || !loc->mount) {
-		result = natural(verb, loc);
+		result = cc_natural(call->gate, verb, loc);
 		if (result < 0)
 			return result;
 		if (cc_repo_may_go(call->gate, verb, loc, &decision))

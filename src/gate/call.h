@@ -170,6 +170,16 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 int cc_permit_name(struct cc_call *call, enum cc_verb verb, const struct cc_loc *loc, enum cc_object object,
 		   struct cc_view from);
 int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *obj);
+/* The kernel's own answer where there is one without any rule; 0 where it would have gone on. */
+int cc_natural(const struct cc_gate *gate, enum cc_verb verb, const struct cc_loc *loc);
+/* The answer to making a device, which nobody here may. */
+int cc_natural_device(const struct cc_gate *gate, const struct cc_loc *loc);
+/* Two places between which nothing can be moved. */
+int cc_natural_rename(const struct cc_loc *from, const struct cc_loc *to, bool replaces);
+/* What stands at a place, whether it was written with a slash behind it or not. */
+int cc_natural_look(const struct cc_loc *loc, struct cc_statx *out_st);
+/* Do these bits of an open fit together? */
+int cc_natural_open(uint64_t flags, uint64_t mode, uint64_t resolve);
 /* A refusal that content or surroundings gave. */
 int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why);
 

@@ -42,6 +42,18 @@ static int by_path(struct cc_call *call, int dirfd, uint64_t path_at, unsigned f
 	return result;
 }
 
+/* What a descriptor may be asked: not one that only names a place (O_PATH). */
+static bool is_open(const struct cc_call *call, int fd, const struct cc_obj *obj)
+{
+	char text[256], *at;
+
+	if (obj->own)
+		return !(fcntl(obj->fd, F_GETFL) & O_PATH);
+	cc_k_proc_text(text, sizeof(text), "/proc/%d/fdinfo/%d", (int)call->tid, fd);
+	at = strstr(text, "flags:");
+	return at && !(strtoul(at + 6, NULL, 8) & O_PATH);
+}
+
 static bool is_memory(const struct cc_obj *obj)
 {
 	return strncmp(obj->path, "/memfd:", 7) == 0;
@@ -57,6 +69,8 @@ static int by_fd(struct cc_call *call, int fd, struct cc_obj *out)
 	result = cc_find_fd(call, fd, out);
 	if (result < 0)
 		return result;
+	if (!is_open(call, fd, out))
+		return -EBADF;
 	if (is_memory(out) && out->unnamed)
 		return cc_alive(call) ? 0 : -ENOENT; /* no file system of anybody */
 	if (out->path[0] != '/')
@@ -84,8 +98,6 @@ static int set_mode(const struct cc_obj *obj, uint64_t mode)
 	char link[CC_K_FDLINK];
 	int result;
 
-	if (S_ISLNK(obj->st.mode))
-		return -EOPNOTSUPP;
 	mode &= S_ISDIR(obj->st.mode) ? 03777 : 0777;
 	if (obj->own)
 		return cc_k_done(fchmod(obj->fd, (mode_t)mode));
@@ -176,6 +188,15 @@ static int set_times(const struct cc_obj *obj, const struct timespec *times)
 	return cc_k_done(syscall(SYS_utimensat, obj->fd, "", times, AT_EMPTY_PATH));
 }
 
+static bool valid(const struct timespec *times)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (times[i].tv_nsec != UTIME_NOW && times[i].tv_nsec != UTIME_OMIT &&
+		    (times[i].tv_nsec < 0 || times[i].tv_nsec >= 1000000000))
+			return false;
+	return true;
+}
+
 /* Path or, where the caller gave none, the descriptor itself (futimens). */
 static int times_of(struct cc_call *call, int dirfd, uint64_t path_at, const struct timespec *times, uint64_t flags)
 {
@@ -186,6 +207,16 @@ static int times_of(struct cc_call *call, int dirfd, uint64_t path_at, const str
 		return -EINVAL;
 	if (!path_at && dirfd == AT_FDCWD)
 		return -EFAULT;
+	if (times && !valid(times)) { /* said after the object was found, before anything is asked about it */
+		char path[PATH_MAX];
+
+		result = path_at ? cc_target_path(call, path_at, path) : cc_find_fd(call, dirfd, &obj);
+		if (result == 0)
+			result = path_at                ? cc_find(call, dirfd, path, lookup(flags), &obj)
+				 : is_open(call, dirfd, &obj) ? 0
+							: -EBADF;
+		return result ? result : -EINVAL;
+	}
 	result = path_at ? by_path(call, dirfd, path_at, lookup(flags), &obj) : by_fd(call, dirfd, &obj);
 	return result ? result : set_times(&obj, times);
 }
@@ -237,6 +268,8 @@ int cc_do_utimensat(struct cc_call *call, const uint64_t *arg)
 
 	if (arg[2] && cc_target_read(call, times, arg[2], sizeof(times)) < 0)
 		return -EFAULT;
+	if (arg[2] && times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT)
+		return 0; /* nothing to do, whatever the path */
 	return times_of(call, (int)arg[0], arg[1], arg[2] ? times : NULL, (uint32_t)arg[3]);
 }
 
@@ -252,8 +285,6 @@ static int set_xattr(const struct cc_obj *obj, const struct xattr *what)
 {
 	char link[CC_K_FDLINK];
 
-	if (S_ISLNK(obj->st.mode))
-		return -EPERM; /* only trusted.* could be there, and that is nobody's here */
 	if (obj->own)
 		return cc_k_done(what->value ? fsetxattr(obj->fd, what->name, what->value, what->size, what->flags)
 					     : fremovexattr(obj->fd, what->name));
@@ -267,7 +298,7 @@ static int read_xattr(struct cc_call *call, uint64_t name_at, uint64_t value_at,
 		      struct xattr *out)
 {
 	char name[PATH_MAX];
-	int result = cc_target_path(call, name_at, name);
+	int result = flags & ~(uint64_t)(XATTR_CREATE | XATTR_REPLACE) ? -EINVAL : cc_target_path(call, name_at, name);
 
 	out->value = NULL;
 	if (result < 0)
@@ -284,16 +315,23 @@ static int read_xattr(struct cc_call *call, uint64_t name_at, uint64_t value_at,
 	return size ? cc_target_read(call, out->value, value_at, (size_t)size) : 0;
 }
 
-/* fd >= 0: that descriptor; else a path. */
+/* path_at 0: the descriptor itself. */
 static int change_xattr(struct cc_call *call, int dirfd, uint64_t path_at, unsigned flags, const struct xattr *what)
 {
 	CC_AUTO_OBJ obj = {.fd = -1};
 	int result;
 
-	if (!path_at && dirfd < 0)
+	if (!path_at && dirfd == AT_FDCWD)
 		return -EFAULT;
 	result = path_at ? by_path(call, dirfd, path_at, flags, &obj) : by_fd(call, dirfd, &obj);
+
 	return result ? result : changed(call, &obj, set_xattr(&obj, what));
+}
+
+/* A descriptor, where AT_FDCWD is none. */
+static int no_place(uint64_t fd)
+{
+	return (int)fd < 0 ? -1 : (int)fd;
 }
 
 static int put_xattr(struct cc_call *call, int dirfd, uint64_t path_at, unsigned lookup_flags, const uint64_t *arg)
@@ -329,7 +367,7 @@ int cc_do_lsetxattr(struct cc_call *call, const uint64_t *arg)
 
 int cc_do_fsetxattr(struct cc_call *call, const uint64_t *arg)
 {
-	return put_xattr(call, (int)arg[0], 0, 0, arg);
+	return put_xattr(call, no_place(arg[0]), 0, 0, arg);
 }
 
 int cc_do_removexattr(struct cc_call *call, const uint64_t *arg)
@@ -344,7 +382,17 @@ int cc_do_lremovexattr(struct cc_call *call, const uint64_t *arg)
 
 int cc_do_fremovexattr(struct cc_call *call, const uint64_t *arg)
 {
-	return drop_xattr(call, (int)arg[0], 0, 0, arg[1]);
+	return drop_xattr(call, no_place(arg[0]), 0, 0, arg[1]);
+}
+
+/* With AT_EMPTY_PATH and no path these ask for the descriptor itself, and take one that is open. */
+static uint64_t path_or_none(const struct cc_call *call, uint64_t path_at, uint64_t flags)
+{
+	char first = '\0';
+
+	if (!(flags & AT_EMPTY_PATH) || (path_at && cc_target_read(call, &first, path_at, 1) < 0))
+		return path_at;
+	return first ? path_at : 0;
 }
 
 /* setxattrat(dirfd, path, at_flags, name, struct xattr_args { u64 value; u32 size, flags; }, size) */
@@ -366,12 +414,15 @@ int cc_do_setxattrat(struct cc_call *call, const uint64_t *arg)
 	plain[2] = given.value;
 	plain[3] = given.size;
 	plain[4] = given.flags;
-	return put_xattr(call, (int)arg[0], arg[1], lookup(arg[2]), plain);
+	return put_xattr(call, (int)arg[0], (int)arg[0] < 0 ? arg[1] : path_or_none(call, arg[1], arg[2]),
+			 lookup(arg[2]), plain);
 }
 
 int cc_do_removexattrat(struct cc_call *call, const uint64_t *arg)
 {
+	uint64_t path_at = path_or_none(call, arg[1], arg[2]);
+
 	if (arg[2] & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
-	return drop_xattr(call, (int)arg[0], arg[1], lookup(arg[2]), arg[3]);
+	return drop_xattr(call, arg[1] && !path_at ? no_place(arg[0]) : (int)arg[0], path_at, lookup(arg[2]), arg[3]);
 }

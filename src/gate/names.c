@@ -88,21 +88,31 @@ static int make_node(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t
 {
 	char path[PATH_MAX];
 	CC_AUTO_LOC loc = {.parent = -1};
-	int result = -EPERM; /* devices: never */
+	const uint64_t type = mode & S_IFMT;
+	const bool device = type == S_IFCHR || type == S_IFBLK;
+	int result = type == S_IFDIR ? -EPERM : -EINVAL;
 
 	for (size_t i = 0; i < CC_COUNT(nodes); i++) {
-		if ((mode & S_IFMT) != nodes[i].type)
+		if (type != nodes[i].type)
 			continue;
 		result = cc_target_path(call, path_at, path);
 		if (result == 0)
 			result = place(call, dirfd, path, &loc);
+		if (result == 0 && !loc.mount)
+			result = cc_natural(call->gate, CC_VERB_MKNOD, &loc);
 		if (result == 0)
 			result = permit_new(call, nodes[i].verb, &loc, nodes[i].object, nothing);
 	}
+	if (device) /* never */
+		result = cc_target_path(call, path_at, path);
+	if (device && result == 0)
+		result = place(call, dirfd, path, &loc);
+	if (device && result == 0)
+		result = cc_natural_device(call->gate, &loc);
 	if (result)
 		return result;
 	/* A FIFO in a bind would hang whoever reads it on the host (attacks 17). */
-	if ((mode & S_IFMT) == S_IFIFO && loc.mount && loc.mount->mode != CC_MOUNT_PRIVATE)
+	if (type == S_IFIFO && !loc.special && loc.mount && loc.mount->mode != CC_MOUNT_PRIVATE)
 		return cc_refuse(call, CC_VERB_MKNOD, view(&loc), "special:fifo", "mknod");
 	return cc_k_done(mknodat(loc.parent, loc.name, (mode_t)(mode & (S_IFMT | 0777)), 0));
 }
@@ -152,6 +162,8 @@ static int remove_name(struct cc_call *call, int dirfd, uint64_t path_at, uint64
 	CC_AUTO_LOC loc = {.parent = -1};
 	int result = flags & ~(uint64_t)AT_REMOVEDIR ? -EINVAL : cc_target_path(call, path_at, path);
 
+	if (result == 0 && verb == CC_VERB_RMDIR && *path && path[strspn(path, "/")] == '\0')
+		return -EBUSY; /* the root itself, which is "." from here on */
 	if (result == 0)
 		result = place(call, dirfd, path, &loc);
 	if (result == 0)
@@ -184,10 +196,14 @@ static int link_object(struct cc_call *call, struct cc_obj *from, const struct c
 	char path[CC_K_FDLINK];
 	int result;
 
-	if (!from->mount || !to->mount || from->mount->id != to->mount->id)
-		return to->mount                                                        ? -EXDEV
-		       : permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, nothing) ? -EACCES
-											: -EXDEV;
+	if (!from->mount || !to->mount || from->mount->id != to->mount->id) {
+		result = cc_natural(call->gate, CC_VERB_LINK_TO, to);
+		if (result)
+			return result;
+		if (!to->mount)
+			result = permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, nothing);
+		return result == -EROFS ? result : -EXDEV;
+	}
 	result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
 	if (result)
 		return result;
@@ -195,24 +211,9 @@ static int link_object(struct cc_call *call, struct cc_obj *from, const struct c
 			    from->unnamed ? nothing : (struct cc_view){from->path, from->len});
 	if (result)
 		return result;
+	/* Followed to the descriptor's own object and no further, be that a symlink. */
 	cc_k_fdlink(from->fd, path);
 	return cc_k_done(linkat(AT_FDCWD, path, to->parent, to->name, AT_SYMLINK_FOLLOW));
-}
-
-/* A link to a symlink itself: its descriptor would be followed, so by place. */
-static int link_symlink(struct cc_call *call, int dirfd, const char *path, struct cc_obj *from, const struct cc_loc *to)
-{
-	CC_AUTO_LOC source = {.parent = -1};
-	int result;
-
-	if (!call->exclusive)
-		return CC_CALL_EXCLUSIVE; /* nobody may put another object in its place meanwhile */
-	result = cc_locate(call, dirfd, path, &source);
-	if (result == 0)
-		result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
-	if (result == 0)
-		result = permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_SYMLINK, view(&source));
-	return result ? result : cc_k_done(linkat(source.parent, source.name, to->parent, to->name, 0));
 }
 
 static int make_link(struct cc_call *call, int from_dir, uint64_t from_at, int to_dir, uint64_t to_at, int flags)
@@ -221,20 +222,19 @@ static int make_link(struct cc_call *call, int from_dir, uint64_t from_at, int t
 	CC_AUTO_OBJ from = {.fd = -1};
 	CC_AUTO_LOC to = {.parent = -1};
 	int result = flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) ? -EINVAL : cc_target_path(call, from_at, from_path);
+	int copied;
 
-	if (result == 0)
-		result = cc_target_path(call, to_at, to_path);
+	/* Copied before anything is looked at; a fault in it is met at its turn. */
+	copied = cc_target_path(call, to_at, to_path);
 	if (result == 0)
 		result = cc_find(
 			call, from_dir, from_path,
 			(flags & AT_SYMLINK_FOLLOW ? CC_FOLLOW : 0) | (flags & AT_EMPTY_PATH ? CC_EMPTY_OK : 0), &from);
 	if (result == 0)
+		result = copied;
+	if (result == 0)
 		result = place(call, to_dir, to_path, &to);
-	if (result)
-		return result;
-	if (S_ISLNK(from.st.mode))
-		return link_symlink(call, from_dir, from_path, &from, &to);
-	return link_object(call, &from, &to);
+	return result ? result : link_object(call, &from, &to);
 }
 
 int cc_do_link(struct cc_call *call, const uint64_t *arg)
@@ -273,22 +273,25 @@ static int rename_places(struct cc_call *call, const struct cc_loc *from, const 
 	enum cc_judge judge = CC_JUDGE_NONE;
 	uint16_t modes[2] = {0, 0};
 	struct cc_statx st;
-	int result = cc_k_statx(from->parent, from->name, &st);
+	int result = cc_natural_look(from, &st);
 
+	if (result < 0 || from->at.mnt_id != to->at.mnt_id || from->special || to->special) {
+		int first = cc_natural_rename(from, to, !(flags & NOREPLACE));
+
+		result = first ? first : result;
+	}
 	if (result < 0)
-		return result;
+		return from->mount || result != -ENOENT ? result : cc_natural(call->gate, CC_VERB_RENAME_FROM, from);
 	modes[0] = st.mode;
 	if (flags & EXCHANGE) {
-		result = cc_k_statx(to->parent, to->name, &st);
+		result = cc_natural_look(to, &st);
 		if (result < 0)
-			return result;
+			return to->mount ? result : cc_natural(call->gate, CC_VERB_RENAME_FROM, to);
 		modes[1] = st.mode;
 	}
 	/* Directories move alone: nothing is being resolved through them meanwhile. */
 	if ((S_ISDIR(modes[0]) || S_ISDIR(modes[1])) && !call->exclusive)
 		return CC_CALL_EXCLUSIVE;
-	if (from->special || to->special)
-		return -EBUSY;
 	result = permit_rename(call, from, to, modes, flags, &judge);
 	if (result)
 		return result;
@@ -319,15 +322,30 @@ static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, in
 	CC_AUTO_LOC to = {.parent = -1};
 	/* No whiteouts: they are device nodes (attacks 14). */
 	int result = flags & ~(uint64_t)(NOREPLACE | EXCHANGE) || flags == (NOREPLACE | EXCHANGE) ? -EINVAL : 0;
+	int copied;
 
 	if (result == 0)
 		result = cc_target_path(call, from_at, from_path);
-	if (result == 0)
-		result = cc_target_path(call, to_at, to_path);
+	copied = cc_target_path(call, to_at, to_path);
 	if (result == 0)
 		result = place(call, from_dir, from_path, &from);
-	if (result == 0)
-		result = place(call, to_dir, to_path, &to);
+	if (result == 0) {
+		result = copied ? copied : place(call, to_dir, to_path, &to);
+		if (result == -ENAMETOOLONG && to.parent >= 0) {
+			/* a name that is too long is the last thing the kernel sees */
+			result = cc_natural_rename(&from, &to, true);
+			if (result == 0)
+				result = cc_natural(call->gate, CC_VERB_RENAME_FROM, &from);
+			return result ? result : -ENAMETOOLONG;
+		}
+		if (result && faccessat(from.parent, ".", F_OK, 0) < 0)
+			return -errno; /* which the kernel meets first */
+	} else if (result == -ENAMETOOLONG && from.parent >= 0) {
+		result = copied ? copied : place(call, to_dir, to_path, &to);
+		if (result == 0 || (result == -ENAMETOOLONG && to.parent >= 0))
+			result = cc_natural_rename(&from, &to, !(flags & NOREPLACE));
+		return result ? result : -ENAMETOOLONG;
+	}
 	return result ? result : rename_places(call, &from, &to, (unsigned)flags);
 }
 
@@ -350,7 +368,7 @@ int cc_do_truncate(struct cc_call *call, const uint64_t *arg)
 {
 	char path[PATH_MAX], link[CC_K_FDLINK];
 	CC_AUTO_OBJ obj = {.fd = -1};
-	int result = cc_target_path(call, arg[0], path);
+	int result = (int64_t)arg[1] < 0 ? -EINVAL : cc_target_path(call, arg[0], path);
 
 	call->spelled = path;
 	if (result == 0)

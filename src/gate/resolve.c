@@ -47,7 +47,7 @@ struct walk {
 	const struct cc_call *call;
 	int at;
 	int links;
-	bool follow_last;
+	bool follow_last, no_magic;
 	char left[2 * PATH_MAX]; /* what remains */
 };
 
@@ -89,6 +89,8 @@ static int proc_link(struct walk *walk, const char *name)
 	}
 	if (here.ino == 1)
 		return CC_CALL_CONTINUE; /* /proc/mounts, /proc/net: ordinary links */
+	if (walk->no_magic)
+		return -ELOOP;
 	result = is_ours(walk);
 	if (result)
 		return result < 0 ? result : -EACCES;
@@ -143,9 +145,9 @@ static int take(struct walk *walk, const char *name, const char *rest)
 	return 0;
 }
 
-static int walk(const struct cc_call *call, int base, const char *path, bool follow_last)
+static int walk(const struct cc_call *call, int base, const char *path, bool follow_last, bool no_magic)
 {
-	struct walk walk = {.call = call, .follow_last = follow_last};
+	struct walk walk = {.call = call, .follow_last = follow_last, .no_magic = no_magic};
 	int result = 0;
 
 	if (strlen(path) >= PATH_MAX || !cc_str_put(walk.left, sizeof(walk.left), path))
@@ -160,7 +162,7 @@ static int walk(const struct cc_call *call, int base, const char *path, bool fol
 		if (!*at)
 			return walk.at;
 		if (rest - at > NAME_MAX) {
-			result = -ENAMETOOLONG;
+			result = faccessat(walk.at, ".", F_OK, 0) < 0 ? -errno : -ENAMETOOLONG;
 			break;
 		}
 		memcpy(name, at, (size_t)(rest - at));
@@ -185,9 +187,9 @@ static int reach(const struct cc_call *call, int base, const char *path, uint64_
 			return fd;
 		close(fd);
 	}
-	if (resolve)
+	if (resolve & ~(uint64_t)CC_RESOLVE_NO_MAGICLINKS)
 		return fd < 0 ? fd : -EXDEV; /* scoped resolutions do not go through procfs */
-	fd = walk(call, base, path, !(flags & O_NOFOLLOW));
+	fd = walk(call, base, path, !(flags & O_NOFOLLOW), resolve);
 	if (fd < 0)
 		return fd;
 	result = cc_k_statx(fd, "", out_st);
@@ -218,13 +220,13 @@ static int split(const char *path, struct cc_loc *out, char parent[PATH_MAX])
 	}
 	for (start = len; start > 0 && path[start - 1] != '/';)
 		start--;
+	memcpy(parent, path, start);
+	parent[start] = '\0';
 	if (len - start > NAME_MAX)
 		return -ENAMETOOLONG;
 	memcpy(out->name, path + start, len - start);
 	out->name[len - start] = '\0';
 	out->special = strcmp(out->name, ".") == 0 || strcmp(out->name, "..") == 0;
-	memcpy(parent, path, start);
-	parent[start] = '\0';
 	return 0;
 }
 
@@ -257,12 +259,12 @@ static void spell(struct cc_loc *out, size_t len)
 }
 
 /* The rest of a location whose parent was pinned. */
-static int complete(struct cc_call *call, struct cc_loc *out, const char *known)
+static int complete(struct cc_call *call, struct cc_loc *out, const char *known, size_t from)
 {
 	int len;
 
-	if (out->at.nlink == 0)
-		return -ENOENT; /* a deleted directory takes no names */
+	if (out->at.nlink == 0) /* a deleted directory takes no names */
+		return faccessat(out->parent, ".", F_OK, 0) < 0 ? -errno : -ENOENT;
 	len = cc_k_fdpath(out->parent, out->path, PATH_MAX);
 	if (len < 0)
 		return len;
@@ -270,9 +272,14 @@ static int complete(struct cc_call *call, struct cc_loc *out, const char *known)
 		return -EACCES;
 	out->mount = cc_gate_mount_of(call->gate, &out->at, out->path, (size_t)len);
 	if (known && strcmp(known, out->path) == 0)
-		out->kept = cc_dirs_put(
-			&call->worker->dirs, call->notif->id, known, (size_t)len,
-			&(struct cc_dir){.epoch = call->epoch, .fd = out->parent, .st = out->at, .mount = out->mount});
+		out->kept = cc_dirs_put(&call->worker->dirs, call->notif->id, known, (size_t)len,
+					&(struct cc_dir){
+						.epoch = call->epoch,
+						.fd = out->parent,
+						.st = out->at,
+						.mount = out->mount,
+						.from = from,
+					});
 	spell(out, (size_t)len);
 	return 0;
 }
@@ -286,13 +293,18 @@ static void begin(struct cc_loc *out)
 int cc_locate_from(struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out)
 {
 	char parent[PATH_MAX];
-	int result;
+	int result, too_long;
 
 	begin(out);
-	result = split(path, out, parent);
-	if (result == 0)
-		result = pin_parent(call, base, parent, resolve, out);
-	return result < 0 ? result : complete(call, out, NULL);
+	too_long = split(path, out, parent);
+	if (too_long && too_long != -ENAMETOOLONG)
+		return too_long;
+	result = pin_parent(call, base, parent, resolve, out);
+	if (result < 0)
+		return result;
+	if (too_long) /* said to whoever may search there */
+		return faccessat(out->parent, ".", F_OK, 0) < 0 ? -errno : too_long;
+	return complete(call, out, NULL, 0);
 }
 
 /* Adds the parts of path to the len bytes of out. 0 where one goes back up: over a link that is not the way it came. */
@@ -317,12 +329,13 @@ static size_t add_parts(char out[PATH_MAX], size_t len, const char *path)
 }
 
 /* The path of the parent as it would be if no link lay on the way; its length, 0 where that cannot be said. */
-static size_t guess(struct cc_call *call, int dirfd, const char *parent, char out[PATH_MAX])
+static size_t guess(struct cc_call *call, int dirfd, const char *parent, char out[PATH_MAX], size_t *out_from)
 {
 	static const char deleted[] = " (deleted)";
 	char name[CC_TASK_NAME];
 	int result;
 
+	*out_from = 0;
 	if (*parent == '/') {
 		*out = '/';
 		return add_parts(out, 1, parent);
@@ -334,6 +347,7 @@ static size_t guess(struct cc_call *call, int dirfd, const char *parent, char ou
 		return 0;
 	if ((size_t)result >= sizeof(deleted) && strcmp(out + result - (sizeof(deleted) - 1), deleted) == 0)
 		return 0;
+	*out_from = (size_t)result;
 	return add_parts(out, (size_t)result, parent);
 }
 
@@ -342,16 +356,20 @@ int cc_locate(struct cc_call *call, int dirfd, const char *path, struct cc_loc *
 	char parent[PATH_MAX], known[PATH_MAX];
 	CC_AUTO_FD base = -1;
 	const struct cc_dir *dir;
-	size_t len;
+	size_t len, from;
 	int result;
 
 	begin(out);
 	cc_hold(call);
 	result = split(path, out, parent);
+	if (result == -ENAMETOOLONG) {
+		result = cc_base(call, dirfd, path, &base);
+		return result < 0 ? result : cc_locate_from(call, &base, path, 0, out);
+	}
 	if (result < 0)
 		return result;
-	len = guess(call, dirfd, parent, known);
-	dir = len ? cc_dirs_get(&call->worker->dirs, call->epoch, call->notif->id, known, len) : NULL;
+	len = guess(call, dirfd, parent, known, &from);
+	dir = len ? cc_dirs_get(&call->worker->dirs, call->epoch, call->notif->id, known, len, from) : NULL;
 	if (dir) {
 		out->parent = dir->fd;
 		out->kept = true;
@@ -364,7 +382,7 @@ int cc_locate(struct cc_call *call, int dirfd, const char *path, struct cc_loc *
 	result = cc_base(call, dirfd, path, &base);
 	if (result == 0)
 		result = pin_parent(call, &base, parent, 0, out);
-	return result < 0 ? result : complete(call, out, len ? known : NULL);
+	return result < 0 ? result : complete(call, out, len ? known : NULL, from);
 }
 
 int cc_describe(const struct cc_gate *gate, int fd, struct cc_obj *out)
@@ -438,21 +456,23 @@ int cc_find(struct cc_call *call, int dirfd, const char *path, unsigned flags, s
 	out->fd = -1;
 	if (!*path && !(flags & CC_EMPTY_OK))
 		return -ENOENT;
-	if (*path && find_near(call, dirfd, path, flags, out))
+	if (*path && !(flags & CC_NO_MAGIC) && find_near(call, dirfd, path, flags, out))
 		return 0;
 	result = cc_base(call, dirfd, path, &base);
 	if (result < 0)
 		return result;
 	if (!*path)
 		return cc_describe(call->gate, cc_fd_take(&base), out);
-	fd = reach(call, base, path, flags & CC_FOLLOW ? 0 : O_NOFOLLOW, 0, &st);
+	fd = reach(call, base, path, flags & CC_FOLLOW ? 0 : O_NOFOLLOW,
+		   flags & CC_NO_MAGIC ? CC_RESOLVE_NO_MAGICLINKS : 0, &st);
 	return fd < 0 ? fd : cc_describe(call->gate, fd, out);
 }
 
 int cc_find_at(struct cc_call *call, const struct cc_loc *loc, unsigned flags, struct cc_obj *out)
 {
 	struct cc_statx st;
-	int fd = reach(call, loc->parent, loc->name, flags & CC_FOLLOW ? 0 : O_NOFOLLOW, 0, &st);
+	int fd = reach(call, loc->parent, loc->name, flags & CC_FOLLOW ? 0 : O_NOFOLLOW,
+		       flags & CC_NO_MAGIC ? CC_RESOLVE_NO_MAGICLINKS : 0, &st);
 
 	out->fd = -1;
 	return fd < 0 ? fd : cc_describe(call->gate, fd, out);

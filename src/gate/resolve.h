@@ -22,7 +22,7 @@ int cc_locate(struct cc_call *call, int dirfd, const char *path, struct cc_loc *
 int cc_locate_from(struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out);
 
 /* The object itself. */
-enum { CC_FOLLOW = 1, CC_EMPTY_OK = 2 };
+enum { CC_FOLLOW = 1, CC_EMPTY_OK = 2, CC_NO_MAGIC = 4 };
 int cc_find(struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out);
 /* The object at a place found before. */
 int cc_find_at(struct cc_call *call, const struct cc_loc *loc, unsigned flags, struct cc_obj *out);

@@ -98,6 +98,26 @@ static bool same_for_us(int base, const char *path, const struct cc_loc *loc)
 	}
 }
 
+/* Where the program's spelling means another place here (through /proc/self): the canonical path, so that getsockname
+ * shows one that leads there, or, where that is too long, the name alone. */
+static int spell_anew(struct address *address, const struct cc_loc *loc)
+{
+	size_t room = sizeof(address->u.local.sun_path);
+	const char *path = loc->path;
+
+	if (loc->len >= room || !same_for_us(-1, path, loc)) {
+		path = loc->name;
+		if (fchdir(loc->parent) < 0)
+			return -errno;
+		if (strlen(path) >= room)
+			return -ENAMETOOLONG;
+	}
+	memset(address->u.local.sun_path, 0, room);
+	memcpy(address->u.local.sun_path, path, strlen(path));
+	address->len = (socklen_t)(PATH_AT + strlen(path) + 1);
+	return 0;
+}
+
 static int bind_named(struct cc_call *call, int sock, const char *path, struct address *address,
 		      const struct cc_loc *loc)
 {
@@ -106,14 +126,10 @@ static int bind_named(struct cc_call *call, int sock, const char *path, struct a
 
 	if (result < 0)
 		return result;
-	if (!same_for_us(base, path, loc)) {
-		int len = snprintf(address->u.local.sun_path, sizeof(address->u.local.sun_path), "/proc/self/fd/%d/%s",
-				   loc->parent, loc->name);
-
-		if (len < 0 || (size_t)len >= sizeof(address->u.local.sun_path))
-			return -ENAMETOOLONG;
-		address->len = (socklen_t)(PATH_AT + len + 1);
-	}
+	if (!same_for_us(base, path, loc))
+		result = spell_anew(address, loc);
+	if (result < 0)
+		return result;
 	cc_wear_umask(call);
 	if (!cc_alive(call))
 		return -ENOENT;
@@ -144,6 +160,8 @@ int cc_do_bind(struct cc_call *call, const uint64_t *arg)
 	call->spelled = path;
 	if (result == 0)
 		result = cc_locate(call, AT_FDCWD, path, &loc);
+	if (result == 0 && loc.slash)
+		result = cc_natural(call->gate, CC_VERB_BIND, &loc);
 	if (result == 0)
 		result = cc_permit_name(call, CC_VERB_BIND, &loc, CC_OBJECT_SOCKET, (struct cc_view){0});
 	if (result == 0)
@@ -220,10 +238,14 @@ static int permit_connect(struct cc_call *call, const char *path, struct connect
 	CC_AUTO_OBJ obj = {.fd = -1};
 	struct cc_ask ask = {.verb = CC_VERB_CONNECT, .object = CC_OBJECT_SOCKET};
 	struct cc_decision decision;
+	char link[CC_K_FDLINK];
 	int result = cc_find(call, AT_FDCWD, path, CC_FOLLOW, &obj);
 
 	if (result < 0)
 		return result;
+	cc_k_fdlink(obj.fd, link);
+	if (access(link, W_OK) < 0 && errno == EACCES)
+		return -EACCES;
 	if (!S_ISSOCK(obj.st.mode))
 		return -ECONNREFUSED;
 	ask.path = (struct cc_view){obj.path, obj.len};
@@ -252,7 +274,9 @@ int cc_do_connect(struct cc_call *call, const uint64_t *arg)
 	if (!it)
 		return -ENOMEM;
 	it->sock = it->via = -1;
-	result = copy_address(call, arg[1], arg[2], &it->address);
+	result = duplicate(call, (int)arg[0], &it->sock);
+	if (result == 0)
+		result = copy_address(call, arg[1], arg[2], &it->address);
 	if (result == 0 && has_path(&it->address)) {
 		result = path_of(&it->address, path);
 		call->spelled = path;
@@ -260,8 +284,6 @@ int cc_do_connect(struct cc_call *call, const uint64_t *arg)
 			result = permit_connect(call, path, it);
 		call->spelled = "";
 	}
-	if (result == 0)
-		result = duplicate(call, (int)arg[0], &it->sock);
 	if (result == 0)
 		result = cc_alive(call) ? connect_once(it, FIRST_WAIT_MS) : -ENOENT;
 	if (result == CC_JOB_AGAIN)

@@ -23,12 +23,13 @@ static struct cc_dir *slot(struct cc_dirs *dirs, const char *path, size_t len)
 	return &dirs->items[hash % CC_DIRS];
 }
 
-const struct cc_dir *cc_dirs_get(struct cc_dirs *dirs, unsigned epoch, uint64_t call, const char *path, size_t len)
+const struct cc_dir *cc_dirs_get(struct cc_dirs *dirs, unsigned epoch, uint64_t call, const char *path, size_t len,
+				 size_t from)
 {
 	struct cc_dir *dir = slot(dirs, path, len);
 
-	if (!dir->mount || dir->len != len || dir->epoch != epoch || memcmp(dir->path, path, len) != 0 ||
-	    now_ms() - dir->since_ms > CC_DIRS_MS)
+	if (!dir->mount || dir->len != len || dir->from > from || dir->epoch != epoch ||
+	    memcmp(dir->path, path, len) != 0 || now_ms() - dir->since_ms > CC_DIRS_MS)
 		return NULL;
 	dir->used_by = call;
 	return dir;

@@ -15,6 +15,7 @@ struct cc_dir {
 	int fd;
 	struct cc_statx st;
 	const void *mount; /* the user's; NULL: nothing is kept here */
+	size_t from;       /* that much of the path was not walked: a descriptor stood for it */
 	size_t len;
 	char path[CC_DIRS_PATH];
 };
@@ -24,8 +25,10 @@ struct cc_dirs {
 	struct cc_dir items[CC_DIRS];
 };
 
-/* The directory at that path, for the call of that number; NULL: not kept. */
-const struct cc_dir *cc_dirs_get(struct cc_dirs *dirs, unsigned epoch, uint64_t call, const char *path, size_t len);
+/* The directory at that path, for the call of that number; NULL: not kept. from: the walk would begin there, so what is
+ * kept must have begun there or above, or the caller may not be allowed to go through what was left out. */
+const struct cc_dir *cc_dirs_get(struct cc_dirs *dirs, unsigned epoch, uint64_t call, const char *path, size_t len,
+				 size_t from);
 /* Keeps what of (all of it but times and use). False: not kept, fd stays the caller's. */
 bool cc_dirs_put(struct cc_dirs *dirs, uint64_t call, const char *path, size_t len, const struct cc_dir *what);
 

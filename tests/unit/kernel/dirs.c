@@ -22,7 +22,7 @@ static bool put(uint64_t call, unsigned epoch, const char *path)
 
 static const struct cc_dir *get(uint64_t call, unsigned epoch, const char *path)
 {
-	return cc_dirs_get(&dirs, epoch, call, path, strlen(path));
+	return cc_dirs_get(&dirs, epoch, call, path, strlen(path), 0);
 }
 
 static void test_is_found_by_path_and_epoch(void **state)
@@ -33,6 +33,20 @@ static void test_is_found_by_path_and_epoch(void **state)
 	assert_non_null(get(2, 0, "/w"));
 	assert_null(get(2, 0, "/w/"));
 	assert_null(get(2, 1, "/w")); /* something was moved meanwhile */
+}
+
+/* What was reached through a descriptor says nothing about the directories above it: chmod 0 of one of them, and a walk
+ * from the root must be refused. */
+static void test_where_the_walk_began(void **state)
+{
+	struct cc_dir what = {.epoch = 0, .fd = open("/", O_PATH), .mount = &mount, .from = 2};
+
+	(void)state;
+	assert_true(cc_dirs_put(&dirs, 8, "/p/q/r", 6, &what));
+	assert_null(cc_dirs_get(&dirs, 0, 9, "/p/q/r", 6, 0));
+	assert_null(cc_dirs_get(&dirs, 0, 9, "/p/q/r", 6, 1));
+	assert_non_null(cc_dirs_get(&dirs, 0, 9, "/p/q/r", 6, 2));
+	assert_non_null(cc_dirs_get(&dirs, 0, 9, "/p/q/r", 6, 4));
 }
 
 static void test_time_out(void **state)
@@ -77,6 +91,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_is_found_by_path_and_epoch),
+		cmocka_unit_test(test_where_the_walk_began),
 		cmocka_unit_test(test_time_out),
 		cmocka_unit_test(test_in_use_stays),
 		cmocka_unit_test(test_what_is_not_kept),
