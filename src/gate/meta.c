@@ -212,9 +212,9 @@ static int times_of(struct cc_call *call, int dirfd, uint64_t path_at, const str
 
 		result = path_at ? cc_target_path(call, path_at, path) : cc_find_fd(call, dirfd, &obj);
 		if (result == 0)
-			result = path_at                ? cc_find(call, dirfd, path, lookup(flags), &obj)
+			result = path_at                      ? cc_find(call, dirfd, path, lookup(flags), &obj)
 				 : is_open(call, dirfd, &obj) ? 0
-							: -EBADF;
+							      : -EBADF;
 		return result ? result : -EINVAL;
 	}
 	result = path_at ? by_path(call, dirfd, path_at, lookup(flags), &obj) : by_fd(call, dirfd, &obj);
