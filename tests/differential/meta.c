@@ -70,6 +70,31 @@ static void op_special_mode(void)
 	told(CALL_fchmodat, &spot, "", syscall(SYS_fchmodat, spot.dirfd, spot.text, mode), "%o", mode);
 }
 
+/* Bits of a file that are left out here, and what has no name. */
+static void op_left_out(void)
+{
+	struct spot spot = {.form = FORM_DIRFD, .dirfd = -1};
+	struct timespec times[2] = {{1000000000, 1}, {1000000000, 2}};
+	struct stat st = {0};
+	int ends[2] = {-1, -1}, file;
+	long result;
+
+	spot.text = spot.path;
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		told(CALL_fchmod, &spot, "pipe", syscall(SYS_fchmod, ends[0], 0600), "%s", "a pipe");
+		told(CALL_fchown, &spot, "pipe", syscall(SYS_fchown, ends[1], -1, -1), "%s", "a pipe");
+		told(CALL_utimensat, &spot, "pipe", syscall(SYS_utimensat, ends[1], NULL, times, 0), "%s", "a pipe");
+		close(ends[0]);
+		close(ends[1]);
+	}
+	file = openat(ROOT_FD, "special", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	result = syscall(SYS_fchmodat, ROOT_FD, "special", 07755);
+	fstatat(ROOT_FD, "special", &st, 0);
+	told(CALL_fchmodat, &spot, "special-bits", result, "%o", st.st_mode);
+	unlinkat(ROOT_FD, "special", 0);
+	close(file);
+}
+
 static void op_chown(void)
 {
 	static const unsigned owners[] = {~0u, ~0u, 0, 12345};
@@ -276,5 +301,8 @@ void do_meta(void)
 					    op_chown,    op_times,    op_times,       op_times,        op_setxattr,
 					    op_setxattr, op_setxattr, op_removexattr, op_removexattr};
 
-	ONE_OF(ops)();
+	if (pick(40) == 0)
+		op_left_out();
+	else
+		ONE_OF(ops)();
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -153,6 +154,29 @@ static void op_tmpfile(void)
 	told(CALL_linkat, &to, "", result, "%s", "of an O_TMPFILE");
 }
 
+/* No room for the descriptor: here the file is made before that shows. */
+static void op_full_table(void)
+{
+	struct spot spot = {.form = FORM_DIRFD, .dirfd = ROOT_FD, .path = "full"};
+	struct rlimit before, none;
+	int error, lowest = dup(ROOT_FD);
+	long fd;
+
+	spot.text = spot.path;
+	close(lowest);
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = (struct rlimit){(rlim_t)lowest, before.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &none);
+	fd = syscall(SYS_openat, ROOT_FD, "full", O_CREAT | O_RDWR, 0600);
+	error = errno;
+	setrlimit(RLIMIT_NOFILE, &before);
+	syscall(SYS_unlinkat, ROOT_FD, "full", 0);
+	errno = error;
+	told(CALL_openat, &spot, "full-table", fd, "%s", "no descriptor left");
+	if (fd >= 0)
+		close((int)fd);
+}
+
 static void op_handle(void)
 {
 	struct {
@@ -194,7 +218,10 @@ void do_open(void)
 	unsigned what = pick(100);
 
 	if (what == 0) {
-		op_device();
+		if (pick(2))
+			op_device();
+		else
+			op_full_table();
 		return;
 	}
 	if (what < 55)

@@ -316,6 +316,38 @@ print(libc.name_to_handle_at(-100, b".env", buf, ctypes.byref(m), 0), ctypes.get
 	[[ $output != a* ]]
 }
 
+@test "two sessions on one tree, and the host beside them: the rules of each hold, their work is not lost (names 6)" {
+	echo SECRET=1 >.env
+	mkdir d
+	cat >work.sh <<'END'
+i=0
+while [ $i -lt 150 ]; do
+	i=$((i + 1))
+	echo "$i" >"$1.tmp" && mv "$1.tmp" "$1" || echo lost
+	mkdir "d/$1$i" && mv "d/$1$i" "d/$1-$i" && rmdir "d/$1-$i" || echo lost
+	echo x >.env && echo escaped
+	mv "$1" .env && echo escaped
+	ln .env "$1.ln" && echo escaped
+	mkdir -p "d/$1.git/hooks" && mv "d/$1.git" d/.git && echo escaped
+	rm -rf "d/$1.git"
+done 2>/dev/null
+exit 0
+END
+	box -- sh work.sh one >"$BASE/one" &
+	first=$!
+	box -- sh work.sh two >"$BASE/two" &
+	second=$!
+	for i in $(seq 100); do echo "$i" >host && mv host host2; mkdir -p "d/h$i" && rmdir "d/h$i"; done
+	wait $first
+	wait $second
+	[ ! -s "$BASE/one" ]
+	[ ! -s "$BASE/two" ]
+	[ "$(cat .env)" = SECRET=1 ]
+	[ "$(cat one two host2)" = "$(printf '150\n150\n100')" ]
+	[ "$(stat -c %h .env)" = 1 ]
+	[ -z "$(ls -A d)" ]
+}
+
 @test "ENV-05 a HOME that is a symlink" {
 	mkdir -p "$BASE/real/.ssh"
 	echo key >"$BASE/real/.ssh/x"
