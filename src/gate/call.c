@@ -351,7 +351,7 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 
 	if (loc->special)
 		return 0; /* "." and "..": the kernel refuses what would change them */
-	if (cc_may_be_another_name(loc->mount, loc->path, loc->len))
+	if (cc_may_be_another_name(loc->mount, loc->parent, loc->path, loc->len))
 		return cc_refuse_folded(call, verb, wish.path);
 	decision = cc_decide(call->gate->rules, &ask);
 	if (loc->mount && decision.verdict == CC_ALLOW && !decision.flagged)
@@ -390,7 +390,7 @@ int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *
 
 	if (obj->unnamed && obj->mount)
 		return 0; /* it has no name that a rule could mean, and it is on a mount of ours */
-	if (cc_may_be_another_name(obj->mount, obj->path, obj->len))
+	if (cc_may_be_another_name(obj->mount, -1, obj->path, obj->len))
 		return cc_refuse_folded(call, verb, wish.path);
 	result = cc_permit(call, &wish, verb == CC_VERB_WRITE ? &judge : NULL);
 	return result == 0 && judge != CC_JUDGE_NONE ? cc_judge_obj(call, judge, verb, obj) : result;

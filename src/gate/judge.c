@@ -308,9 +308,9 @@ bool cc_fs_may_fold(long type)
 	return false;
 }
 
-static bool directory_folds(const struct cc_gate_mount *mount, const char *path)
+static bool directory_folds(const struct cc_gate_mount *mount, int at, const char *path)
 {
-	CC_AUTO_FD fd = cc_k_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0,
+	CC_AUTO_FD fd = cc_k_openat2(at, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0,
 				     CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_MAGICLINKS);
 	long flags = 0;
 
@@ -327,7 +327,7 @@ static bool is_ascii(const char *at, size_t len)
 	return true;
 }
 
-bool cc_may_be_another_name(const struct cc_gate_mount *mount, const char *path, size_t len)
+bool cc_may_be_another_name(const struct cc_gate_mount *mount, int dir, const char *path, size_t len)
 {
 	char parent[PATH_MAX + NAME_MAX + 4];
 	size_t at, end;
@@ -345,7 +345,9 @@ bool cc_may_be_another_name(const struct cc_gate_mount *mount, const char *path,
 			continue;
 		memcpy(parent, path, at);
 		parent[at] = '\0';
-		if (directory_folds(mount, at ? parent : "/"))
+		/* the last part's by its descriptor: the way there may be closed to us, and to the caller too */
+		if (dir >= 0 && end == len ? directory_folds(mount, dir, ".")
+					   : directory_folds(mount, AT_FDCWD, at ? parent : "/"))
 			return true;
 	}
 	return false;
@@ -357,7 +359,7 @@ int cc_judge_read(struct cc_call *call, const struct cc_obj *obj)
 	struct cc_ask ask = {.verb = CC_VERB_READ, .path = {obj->path, obj->len}, .object = cc_object_of(obj->st.mode)};
 	struct cc_decision decision = cc_decide(call->gate->rules, &ask);
 
-	if (obj->path[0] == '/' && cc_may_be_another_name(obj->mount ? obj->mount : &anywhere, obj->path, obj->len))
+	if (obj->path[0] == '/' && cc_may_be_another_name(obj->mount ? obj->mount : &anywhere, -1, obj->path, obj->len))
 		return cc_refuse_folded(call, CC_VERB_READ, ask.path);
 	/* Reads are not bound to our mounts: the rest of the view is there to be read. */
 	if (decision.verdict == CC_ALLOW || !decision.rule)

@@ -84,6 +84,20 @@ static const char *elsewhere(void)
 	}
 }
 
+/* In a directory that nobody may list it cannot be seen whether it folds case, and names that are not ASCII are refused
+ * there (folding.md): the name is made another one. */
+static void spare_unlistable(struct spot *out)
+{
+	char *name = strrchr(out->path, '/'), parent[PATH_MAX];
+
+	name = name ? name + 1 : out->path;
+	if ((signed char)*name >= 0)
+		return;
+	snprintf(parent, sizeof(parent), "%.*s.", (int)(name - out->path), out->path);
+	if (faccessat(out->dirfd, parent, R_OK, 0) < 0)
+		*name = 'x';
+}
+
 void choose(struct spot *out, bool has_dirfd, bool makes)
 {
 	static const int dirs[] = {ROOT_PATH_FD, ROOT_FD, SUB_FD, ROOT_FD, ROOT_PATH_FD};
@@ -119,6 +133,7 @@ void choose(struct spot *out, bool has_dirfd, bool makes)
 	default:
 		snprintf(out->path, sizeof(out->path), "%s", name);
 	}
+	spare_unlistable(out);
 	if (pick(150) == 0)
 		out->text = (const char *)16;
 }

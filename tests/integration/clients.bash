@@ -17,6 +17,7 @@ setup_more() {
 		openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile ext -out server.crt
 	) >"$BASE/tls/log" 2>&1 || { cat "$BASE/tls/log" >&2; return 1; }
 	cp "$BASE/tls/ca.crt" "$BASE/proj/ca.crt"
+	: >"$BASE/server.out" # there before the server is
 	"$PYTHON" "$BATS_TEST_DIRNAME/tls_server.py" "$BASE/www" "$BASE/tls/server.crt" "$BASE/tls/server.key" \
 		>"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
 	SERVER=$!

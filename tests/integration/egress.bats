@@ -75,9 +75,8 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 		    socket.create_connection(("10.77.0.2", 9), 20)
 		except OSError as e:
 		    print(errno.errorcode[e.errno])
-		s = socket.create_connection(("10.77.0.1", 10), 20)
-		try:
-		    print(s.recv(1))
+		try: # the reset may come before the connection is seen to stand
+		    print(socket.create_connection(("10.77.0.1", 10), 20).recv(1))
 		except OSError as e:
 		    print(errno.errorcode[e.errno])
 	PY
