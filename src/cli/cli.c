@@ -1,5 +1,7 @@
 #include "cli/cli.h"
 
+#include "session/probe.h"
+
 #include "base/mem.h"
 #include "cli/options.h"
 #include "wire/msg.h"
@@ -41,6 +43,8 @@ void cc_say(const char *fmt, ...)
 int cc_give_up(const struct cc_err *err)
 {
 	cc_say("%s", err->what);
+	if (cc_probe_remedy(err->what)[0])
+		cc_say("do this: %s", cc_probe_remedy(err->what));
 	return CC_EXIT_NOT_ESTABLISHED;
 }
 

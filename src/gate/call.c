@@ -422,16 +422,20 @@ int cc_send_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd add = {
 		.id = id,
-		.flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	int result = ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	struct seccomp_notif_resp answer = {.id = id};
+	int given = ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	int error = errno;
 
+	/* Closed before the answer goes out, not after: the caller may write, close and execute before this thread runs
+	 * again, and a file that anybody has open for writing is not executed (ETXTBSY). */
 	close(fd);
-	if (result < 0 && error != ENOENT) /* ENOENT: the caller is gone */
-		return -error;
+	if (given < 0)
+		return error == ENOENT ? CC_CALL_SENT : -error; /* ENOENT: the caller is gone */
+	answer.val = given;
+	ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 	return CC_CALL_SENT;
 }
 

@@ -189,7 +189,6 @@ int cc_refuse_folded(struct cc_call *call, enum cc_verb verb, struct cc_view pat
 /* A canonical path on one of our mounts, a part of which a directory that folds case could take for another. dir: the
  * one that the last part lies in; -1: by its path. */
 bool cc_may_be_another_name(const struct cc_gate_mount *mount, int dir, const char *path, size_t len);
-bool cc_fs_may_fold(long type);
 
 /* The thread takes on the target's umask. */
 void cc_wear_umask(struct cc_call *call);

@@ -6,6 +6,8 @@
 #include "gate/turns.h"
 #include "gate/wait.h"
 #include "os/fd.h"
+#include "os/mount.h"
+#include "plan/filesystems.h"
 #include "plan/syscalls.h"
 
 #include <errno.h>
@@ -58,60 +60,22 @@ static enum cc_code bind_handlers(struct cc_err *err)
 	return CC_OK;
 }
 
-/* File systems whose "files" are the kernel: never writable through the gate, whatever a bind says (attacks 2). */
-static const long refused_fs[] = {
-	0x9fa0,     /* procfs */
-	0x62656572, /* sysfs */
-	0x6e736673, /* nsfs */
-	0x27e0eb,   /* cgroup */
-	0x63677270, /* cgroup2 */
-	0x1cd1,     /* devpts */
-	0x64626720, /* debugfs */
-	0x74726163, /* tracefs */
-	0x73636673, /* securityfs */
-	0xcafe4a11, /* bpf */
-};
-
-/* File systems that know a file by names which nobody wrote: trailing dots and spaces, 8.3 names, streams, other
- * compositions of a letter. There a rule about names cannot be held (attacks 21). */
-static const long aliasing_fs[] = {
-	0x4d44,     /* vfat */
-	0x2011bab0, /* exfat */
-	0x5346544e, /* ntfs */
-	0x7366746e, /* ntfs3 */
-	0xff534d42, /* cifs */
-	0xfe534d42, /* smb2 */
-	0x517b,     /* smb */
-	0x4244,     /* hfs */
-	0x482b,     /* hfs+ */
-};
-
-static bool is_one_of(long type, const long *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if ((uint32_t)type == (uint32_t)list[i])
-			return true;
-	return false;
-}
-
 static enum cc_code look_up(const struct cc_mount *from, struct cc_gate_mount *to, struct cc_err *err)
 {
 	CC_AUTO_FD fd = open(from->path, O_PATH | O_CLOEXEC);
+	char line[4096];
 	struct cc_statx st;
 	struct statfs fs;
+	enum cc_fs is;
 
 	if (fd < 0 || cc_k_statx(fd, "", &st) < 0 || fstatfs(fd, &fs) < 0)
 		return cc_fail(err, CC_ESYS, errno, "writable mount %s", from->path);
-	if (is_one_of((long)fs.f_type, refused_fs, CC_COUNT(refused_fs)))
-		return cc_fail(err, CC_EPOLICY, 0, "%s is on a file system of the kernel's own", from->path);
-	if (is_one_of((long)fs.f_type, aliasing_fs, CC_COUNT(aliasing_fs)))
-		return cc_fail(
-			err, CC_EPOLICY, 0,
-			"%s is on a file system that gives files other names too (FAT, NTFS, SMB, HFS): rules about "
-			"names cannot be held there; work on a copy, or bind it read-only",
-			from->path);
-	*to = (struct cc_gate_mount){st.mnt_id, from->mode, from->path, strlen(from->path),
-				     cc_fs_may_fold((long)fs.f_type)};
+	if (!cc_mount_line(fd, line, sizeof(line)))
+		return cc_fail(err, CC_ESYS, errno, "the mount of %s is not in mountinfo", from->path);
+	is = cc_fs_of((uint64_t)fs.f_type, line);
+	if (cc_fs_refusal(is))
+		return cc_fail(err, CC_EPOLICY, 0, "%s is on %s", from->path, cc_fs_refusal(is));
+	*to = (struct cc_gate_mount){st.mnt_id, from->mode, from->path, strlen(from->path), is == CC_FS_FOLDING};
 	return CC_OK;
 }
 

@@ -291,23 +291,7 @@ int cc_judge_first(struct cc_call *call, const struct cc_loc *loc, uint64_t mode
 enum { FOLDS_CASE = 0x40000000 };
 #define GET_FLAGS _IOR('f', 1, long) /* FS_IOC_GETFLAGS; linux/fs.h quarrels with sys/mount.h */
 
-/* Where a directory that does not let itself be looked at has to be taken for one that folds. */
-static const long folding_fs[] = {
-	0xef53,     /* ext4 */
-	0xf2f52010, /* f2fs */
-	0x01021994, /* tmpfs */
-	0xca451a4e, /* bcachefs */
-	0x794c7630, /* overlay, over any of them */
-};
-
-bool cc_fs_may_fold(long type)
-{
-	for (size_t i = 0; i < CC_COUNT(folding_fs); i++)
-		if ((uint32_t)type == (uint32_t)folding_fs[i])
-			return true;
-	return false;
-}
-
+/* A directory that does not let itself be looked at is taken for one that folds, where its file system knows that. */
 static bool directory_folds(const struct cc_gate_mount *mount, int at, const char *path)
 {
 	CC_AUTO_FD fd = cc_k_openat2(at, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0,
@@ -317,6 +301,22 @@ static bool directory_folds(const struct cc_gate_mount *mount, int at, const cha
 	if (fd < 0)
 		return mount->may_fold;
 	return ioctl(fd, GET_FLAGS, &flags) == 0 && flags & FOLDS_CASE;
+}
+
+/* It could be folded to something: it has a byte that is not ASCII, and none that stands nowhere in UTF-8 (with one of
+ * those in it, the kernel compares the whole name byte by byte). */
+static bool could_fold(const char *at, size_t len)
+{
+	bool plain = true;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char byte = (unsigned char)at[i];
+
+		if (byte == 0xc0 || byte == 0xc1 || byte >= 0xf5)
+			return false;
+		plain = plain && byte < 0x80;
+	}
+	return !plain;
 }
 
 static bool is_ascii(const char *at, size_t len)
@@ -341,7 +341,7 @@ bool cc_may_be_another_name(const struct cc_gate_mount *mount, int dir, const ch
 			at++;
 		for (end = at; end < len && path[end] != '/';)
 			end++;
-		if (is_ascii(path + at, end - at))
+		if (!could_fold(path + at, end - at))
 			continue;
 		memcpy(parent, path, at);
 		parent[at] = '\0';

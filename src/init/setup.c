@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "init/setup.h"
 
+#include "gate/resolve.h"
 #include "init/listen.h"
 #include "init/zygote.h"
 #include "kernel/calls.h"
@@ -260,6 +261,30 @@ static enum cc_code step_gate(struct cc_init *init, struct cc_err *err)
 	return cc_gate_open(init->rules, init->report, init->threads, init->off, &init->gate, err);
 }
 
+/* What the gate does to callers is tried on the zygote, which is as closed to others as any of them will be: where the
+ * host forbids it, the session would start and then refuse everything in it. */
+static enum cc_code step_reach(struct cc_init *init, struct cc_err *err)
+{
+	static const char mark[] = "the same place in every fork of ours";
+	const struct cc_call call = {.tid = init->zygote_pid};
+	CC_AUTO_FD pidfd = cc_k_pidfd(init->zygote_pid);
+	CC_AUTO_FD fd = -1;
+	char got[sizeof(mark)];
+
+	if (cc_target_read(&call, got, (uint64_t)(size_t)mark, sizeof(mark)) < 0 ||
+	    memcmp(got, mark, sizeof(mark)) != 0)
+		return cc_fail(
+			err, CC_EUNSUPPORTED, 0,
+			"the memory of a process inside cannot be read (process_vm_readv): no call could be judged");
+	/* A kernel or a container that has no such call says so for any number; this one says that nothing is open
+	 * there. */
+	fd = pidfd < 0 ? pidfd : cc_k_pidfd_getfd(pidfd, FILES_MAX * 4);
+	if (fd < 0 && fd != -EBADF)
+		return cc_fail(err, CC_EUNSUPPORTED, -fd,
+			       "pidfd_getfd is forbidden here: no socket could be bound or connected");
+	return CC_OK;
+}
+
 static enum cc_code step_confine(struct cc_init *init, struct cc_err *err)
 {
 	static struct cc_bpf program;
@@ -311,10 +336,10 @@ static const struct {
 	const char *name;
 	enum cc_code (*run)(struct cc_init *init, struct cc_err *err);
 } steps[] = {
-	{"stdio", step_stdio}, {"setup", step_setup}, {"devpts", step_devpts},     {"limits", step_limits},
-	{"proc", step_proc},   {"self", step_self},   {"listen", cc_step_listen},  {"go", step_go},
-	{"power", step_power}, {"gate", step_gate},   {"zygote", cc_zygote_start}, {"confine", step_confine},
-	{"ready", step_ready},
+	{"stdio", step_stdio},   {"setup", step_setup},     {"devpts", step_devpts},     {"limits", step_limits},
+	{"proc", step_proc},     {"self", step_self},       {"listen", cc_step_listen},  {"go", step_go},
+	{"power", step_power},   {"gate", step_gate},       {"zygote", cc_zygote_start}, {"reach", step_reach},
+	{"proof", cc_zygote_up}, {"confine", step_confine}, {"ready", step_ready},
 };
 
 static void tell_failure(int control, const char *step, const struct cc_err *why)

@@ -267,7 +267,14 @@ enum cc_code cc_zygote_start(struct cc_init *init, struct cc_err *err)
 	code = hear(init, WORD_LISTENER, &init->listener, err);
 	if (code == CC_OK && init->listener < 0 && !(init->off & CC_OFF_FILTER))
 		code = cc_fail(err, CC_EPROTO, 0, "the zygote gave no listener");
-	if (code == CC_OK && init->listener >= 0)
+	return code;
+}
+
+enum cc_code cc_zygote_up(struct cc_init *init, struct cc_err *err)
+{
+	enum cc_code code = CC_OK;
+
+	if (init->listener >= 0)
 		code = cc_gate_start(init->gate, init->listener, init->zygote_pid, err);
 	if (code == CC_OK)
 		code = cc_peer_send(init->zygote, "go", 2, NULL, 0, err);

@@ -22,8 +22,10 @@ struct cc_exec_failure {
 
 enum { CC_ZYGOTE_LOST = 125 };
 
-/* Forks the zygote, starts the gate on its listener and tests the floor. */
+/* Forks the zygote, which enters the floor and the filter, and takes its listener. */
 CC_MUST enum cc_code cc_zygote_start(struct cc_init *init, struct cc_err *err);
+/* Starts the gate on it and has the zygote test the floor and the gate. */
+CC_MUST enum cc_code cc_zygote_up(struct cc_init *init, struct cc_err *err);
 /* Has one process forked; *out_pid. The descriptors stay the caller's. */
 CC_MUST enum cc_code cc_zygote_exec(struct cc_init *init, const struct cc_exec_request *request, const int *fds,
 				    pid_t *out_pid, struct cc_err *err);

@@ -5,6 +5,7 @@
 #include "backend/pick.h"
 #include "base/mem.h"
 #include "session/gitsettings.h"
+#include "session/probe.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -316,6 +317,8 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 	struct cc_prepared prepared = {.ask = *ask};
 	enum cc_code code = name_session(ask, err);
 
+	if (code == CC_OK && !ask->rules_only && ask->backend != CC_BACKEND_NONE)
+		code = cc_probe_kernel(err);
 	if (code == CC_OK)
 		code = cc_facts_collect(ask->env, ask->init ? ask->init : "cc-init", &prepared.facts, err);
 

@@ -5,7 +5,9 @@
 #include "backend/linux/facts.h"
 #include "base/mem.h"
 #include "os/fd.h"
+#include "os/mount.h"
 #include "os/proc.h"
+#include "plan/filesystems.h"
 #include "session/proof.h"
 #include "wire/json.h"
 
@@ -20,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* What the enforcers say when a host refuses, and what a person can do about it. First match wins. */
@@ -31,6 +34,8 @@ static const struct {
 	{"setting up uid map",
 	 "user namespaces are restricted: install the AppArmor profile shipped in share/ccbox/apparmor, or sysctl "
 	 "kernel.apparmor_restrict_unprivileged_userns=0; as root in a container: it must keep CAP_SETFCAP"},
+	{"max_*_namespaces exceeded",
+	 "user namespaces are used up or switched off: sysctl user.max_user_namespaces=15000"},
 	{"No space left on device",
 	 "user namespaces are used up or switched off: sysctl user.max_user_namespaces=15000"},
 	{"reating new namespace failed",
@@ -47,6 +52,12 @@ static const struct {
 	{"seccomp listener",
 	 "a seccomp listener could not be made: another sandbox already listens (nested sandboxes cannot "
 	 "work), or the container's seccomp profile forbids it"},
+	{"pidfd_getfd is forbidden",
+	 "the container's seccomp profile forbids pidfd_getfd (older ones of docker do): start it "
+	 "with --security-opt seccomp=unconfined or a profile that allows it"},
+	{"process inside cannot be read",
+	 "sysctl kernel.yama.ptrace_scope=2 or less (3 forbids it to everybody until the next "
+	 "boot); in a container: its seccomp profile, or the kernel, has to offer process_vm_readv"},
 	{"is missing: install the package", "install the package named"},
 	{"not installed beside", "run `make build`, or reinstall ccbox"},
 };
@@ -74,15 +85,34 @@ static bool is_wsl(void)
 	return uname(&name) == 0 && (strcasestr(name.release, "microsoft") || strcasestr(name.release, "wsl"));
 }
 
+static bool kernel_is(const struct utsname *name, int want_major, int want_minor)
+{
+	int major = 0, minor = 0;
+
+	(void)!sscanf(name->release, "%d.%d", &major, &minor);
+	return major > want_major || (major == want_major && minor >= want_minor);
+}
+
+enum cc_code cc_probe_kernel(struct cc_err *err)
+{
+	struct utsname name;
+
+	uname(&name);
+	if (kernel_is(&name, 5, 13))
+		return CC_OK; /* what a later one may lack is tried, and says so itself */
+	return cc_fail(err, CC_EUNSUPPORTED, 0,
+		       "Linux %s is too old: the name rules need 5.19 or later (Landlock, seccomp WAIT_KILLABLE_RECV); "
+		       "nothing was started",
+		       name.release);
+}
+
 static void look_kernel(struct cc_probe *probe)
 {
 	struct utsname name;
 	struct cc_probe_item *item;
-	int major = 0, minor = 0;
 
 	uname(&name);
-	(void)!sscanf(name.release, "%d.%d", &major, &minor);
-	item = add(probe, "kernel", true, major > 5 || (major == 5 && minor >= 19));
+	item = add(probe, "kernel", true, kernel_is(&name, 5, 19));
 	snprintf(item->found, sizeof(item->found), "%.200s%s", name.release, is_wsl() ? " (WSL2)" : "");
 	snprintf(item->remedy, sizeof(item->remedy), "the name rules need Linux 5.19 or later");
 }
@@ -168,6 +198,24 @@ static void look_tools(struct cc_probe *probe, char *const *env)
 	snprintf(probe->note, sizeof(probe->note), "bubblewrap: namespace isolation, no kernel boundary");
 }
 
+/* Where the person stands: a host that holds every rule still has places where names cannot be held. */
+static void look_here(struct cc_probe *probe)
+{
+	char line[4096], place[PATH_MAX];
+	CC_AUTO_FD fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+	struct cc_probe_item *item;
+	enum cc_fs is;
+
+	if (fd < 0 || fstatfs(fd, &fs) < 0 || !getcwd(place, sizeof(place)) || !cc_mount_line(fd, line, sizeof(line)))
+		return;
+	is = cc_fs_of((uint64_t)fs.f_type, line);
+	item = add(probe, "this-directory", false, !cc_fs_refusal(is));
+	snprintf(item->found, sizeof(item->found), "%.200s", place);
+	if (!item->good)
+		snprintf(item->remedy, sizeof(item->remedy), "it is on %s", cc_fs_refusal(is));
+}
+
 /* The first needed capability that is absent explains a failure better than the failure does. */
 static void fail_by_item(struct cc_probe *probe)
 {
@@ -196,7 +244,9 @@ static void prove(struct cc_probe *probe, char *const *env)
 	if (proof.started) {
 		item = add(probe, "names-held", true, proof.names_held);
 		snprintf(item->found, sizeof(item->found), "%s",
-			 proof.names_held ? "a forbidden name cannot be made" : "a forbidden name was made");
+			 proof.names_held ? "a forbidden name cannot be made"
+			 : proof.late ? "the proof did not come to its end in 2 seconds: this host is too slow, or busy"
+				      : "a forbidden name was made, or an allowed one was not");
 		item = add(probe, "hosts-held", true, proof.hosts_held);
 		snprintf(item->found, sizeof(item->found), "%s",
 			 proof.hosts_held ? "a forbidden host cannot be reached"
@@ -214,6 +264,7 @@ void cc_probe_run(char *const *env, bool do_prove, struct cc_probe *out_probe)
 	look_userns(out_probe);
 	look_landlock(out_probe);
 	look_notify(out_probe);
+	look_here(out_probe);
 	if (do_prove && out_probe->available)
 		prove(out_probe, env);
 	if (!out_probe->enforceable)

@@ -40,6 +40,9 @@ void cc_probe_run(char *const *env, bool prove, struct cc_probe *out_probe);
 /* {"v":1, backend, available, requiresInstall, enforceable, note, installHint, failing, capabilities} */
 void cc_probe_json(const struct cc_probe *probe, struct cc_buf *out);
 
+/* The kernel is not too old for any of it: said before anything else is tried. */
+CC_MUST enum cc_code cc_probe_kernel(struct cc_err *err);
+
 /* Finds the remedy for a failed launch: what bubblewrap or cc-init said -> the smallest thing that would change it. */
 const char *cc_probe_remedy(const char *what);
 

@@ -166,6 +166,7 @@ enum cc_code cc_proof_run(char *const *env, struct cc_proof *out_proof, struct c
 		cc_session_end(session);
 		out_proof->names_held = run.refused_name && exists(dir, "allowed") && !exists(dir, ".env");
 		out_proof->hosts_held = run.refused_host;
+		out_proof->late = !run.over;
 	}
 	cc_prepared_done(&prepared);
 	remove_dir(dir);

@@ -11,6 +11,7 @@ struct cc_proof {
 	bool started;
 	bool names_held;
 	bool hosts_held;
+	bool late; /* the time was over before the command was */
 };
 
 /* Leaves nothing behind. A failure says why the sandbox did not start. */

@@ -169,7 +169,7 @@ static void serve(void)
 		struct pollfd set[2] = {{.fd = control ? harness.control : -1, .events = POLLIN},
 					{.fd = out_pipe, .events = POLLIN}};
 
-		if (poll(set, 2, WAIT_MS) <= 0) {
+		if (poll(set, 2, harness_patience(WAIT_MS)) <= 0) {
 			harness_result(false, "the session came to an end");
 			kill(harness.bwrap, SIGKILL);
 			cc_fd_close(&harness.control);

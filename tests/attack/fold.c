@@ -107,6 +107,11 @@ int main(int argc, char **argv)
 	old_names();
 	on_the_way();
 	unreadable();
+	works("53", "so are names that are no UTF-8", open("caf\xff.txt", O_WRONLY | O_CREAT, 0644));
+	make("kk\xff.txt");
+	say(access(KELVIN "k\xff.txt", F_OK) < 0, "53", "which the kernel does not fold", 0);
+	say(access("KK\xff.txt", F_OK) < 0, "53", "not even their ASCII letters", 0);
+	denied("53", "with a denied ending", open("caf\xff.pem", O_WRONLY | O_CREAT, 0644));
 	works("56", "ASCII names are free", open("Fine.TXT", O_WRONLY | O_CREAT, 0644));
 	denied("56", "and the denied ones are in any case", open("X.KeY", O_WRONLY | O_CREAT, 0644));
 	return 0;

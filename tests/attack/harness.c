@@ -48,6 +48,13 @@ _Noreturn void harness_bail(const char *what)
 	exit(1);
 }
 
+int harness_patience(int ms)
+{
+	const char *times = getenv("PATIENCE");
+
+	return times && atoi(times) > 0 ? ms * atoi(times) : ms;
+}
+
 static void put_file(const char *dir, const char *name, const char *text, mode_t mode)
 {
 	char path[PATH_MAX];

@@ -39,6 +39,8 @@ extern struct harness harness;
 /* A TAP line; counted. */
 void harness_result(bool good, const char *label);
 _Noreturn void harness_bail(const char *what);
+/* How long to wait for anything: longer on a slow machine, which says so in PATIENCE (times). */
+int harness_patience(int ms);
 /* Makes base, tree, outside and ro, with a socket of the host in the tree. */
 void harness_plant(void);
 void harness_clean(void);

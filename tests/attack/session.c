@@ -35,8 +35,8 @@ static const char *next_message(void)
 		cc_peer_msg_close(&msg);
 		cc_json_doc_free(doc);
 		doc = NULL;
-		if (cc_peer_recv_wait(harness.control, WAIT_MS, &msg, &err) != CC_OK || msg.len == 0 ||
-		    cc_json_parse("m", (struct cc_view){msg.text, msg.len}, 0, &doc, &err) != CC_OK)
+		if (cc_peer_recv_wait(harness.control, harness_patience(WAIT_MS), &msg, &err) != CC_OK ||
+		    msg.len == 0 || cc_json_parse("m", (struct cc_view){msg.text, msg.len}, 0, &doc, &err) != CC_OK)
 			return "";
 		m = cc_json_root(doc);
 		if (strcmp(cc_json_str(m, "m", ""), "violation") != 0 && strcmp(cc_json_str(m, "m", ""), "notice") != 0)
@@ -245,8 +245,8 @@ static void slow_owner(void)
 		cc_peer_msg_close(&msg);
 		cc_json_doc_free(doc);
 		doc = NULL;
-		if (cc_peer_recv_wait(harness.control, WAIT_MS, &msg, &err) != CC_OK || msg.len == 0 ||
-		    cc_json_parse("m", (struct cc_view){msg.text, msg.len}, 0, &doc, &err) != CC_OK)
+		if (cc_peer_recv_wait(harness.control, harness_patience(WAIT_MS), &msg, &err) != CC_OK ||
+		    msg.len == 0 || cc_json_parse("m", (struct cc_view){msg.text, msg.len}, 0, &doc, &err) != CC_OK)
 			break;
 		m = cc_json_root(doc);
 		exits_seen += strcmp(cc_json_str(m, "m", ""), "exit") == 0;
@@ -325,7 +325,7 @@ static void mount_goes(void)
 	harness_result(file && fclose(file) == 0 && rename(from, to) == 0, "the host replaces a bound file");
 	for (int i = 0; i < 100 && !told; i++) {
 		cc_peer_msg_close(&msg);
-		if (cc_peer_recv_wait(harness.control, WAIT_MS, &msg, &err) != CC_OK || msg.len == 0)
+		if (cc_peer_recv_wait(harness.control, harness_patience(WAIT_MS), &msg, &err) != CC_OK || msg.len == 0)
 			break;
 		told = strstr(msg.text, "mount:lost") && strstr(msg.text, harness.pin);
 	}

@@ -113,6 +113,30 @@ assert all(c["ok"] for c in d["capabilities"])'
 	[[ $output == *apparmor* ]]
 }
 
+@test "a container whose seccomp profile forbids pidfd_getfd, as docker's did (simulated): told so, nothing started" {
+	run "$DENY" 438 1 0 "$CCBOX" doctor
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"pidfd_getfd is forbidden"* ]]
+	[[ $output == *"do this: "*seccomp=unconfined* ]]
+	run "$DENY" 438 1 0 "$CCBOX" run -- touch started
+	[ "$status" -eq 125 ]
+	[ ! -e started ]
+}
+
+@test "no process_vm_readv (simulated): root is served by /proc, an ordinary user is told" {
+	run "$DENY" 310 38 0 "$CCBOX" run --quiet -- sh -c 'echo x >fine; echo x >.env'
+	echo "$output"
+	if [ "$(id -u)" = 0 ]; then
+		[ -e fine ]
+		[ ! -e .env ]
+	else
+		[ "$status" -eq 125 ]
+		[[ $output == *"memory of a process inside cannot be read"* ]]
+		[ ! -e fine ]
+	fi
+}
+
 @test "a container that allows no fresh /proc is told so, and nothing is started (OPS-08)" {
 	# a mount over a part of /proc: the kernel then refuses another one to a nested user namespace
 	run unshare -Urm sh -c 'mount --bind /dev/null /proc/uptime && exec "$0" doctor' "$CCBOX"

@@ -49,7 +49,7 @@ fail_step() {
 }
 
 @test "every launch step of cc-init made to fail: nothing is started" {
-	for step in devpts limits proc self listen go power gate zygote confine; do fail_step $step; done
+	for step in devpts limits proc self listen go power gate zygote reach proof confine; do fail_step $step; done
 }
 
 @test "a failed launch is an event that says why" {

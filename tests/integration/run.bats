@@ -260,3 +260,16 @@ load lib
 	[ -e "$BASE/real/f" ]
 	[ ! -e "$BASE/real/.env" ]
 }
+
+@test "a program that was just written can be run, however busy the machine (ETXTBSY)" {
+	cat >both.sh <<-'END'
+	for j in 1 2 3; do (
+		for i in $(seq 200); do cp /bin/true "t$j.$i" && "./t$j.$i" || echo "busy $i"; rm -f "t$j.$i"; done
+	) & done
+	wait
+	END
+	run box -- sh both.sh
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output != *busy* ]]
+}

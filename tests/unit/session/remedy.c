@@ -12,8 +12,12 @@ static const struct {
 	{"bwrap: Creating new namespace failed: Operation not permitted", "unprivileged_userns_clone"},
 	{"bwrap: No permissions to creating new namespace, likely because the kernel does not allow", "clone"},
 	{"bwrap: Creating new namespace failed: nesting depth or No space left on device", "max_user_namespaces"},
+	{"bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)",
+	 "max_user_namespaces"},
 	{"bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "systempaths"},
 	{"cc-init, step zygote: Landlock: Function not implemented", "lsm="},
+	{"cc-init, step reach: pidfd_getfd is forbidden here: no socket could be bound", "seccomp=unconfined"},
+	{"cc-init, step reach: the memory of a process inside cannot be read (process_vm_readv)", "ptrace_scope"},
 	{"bwrap is missing: install the package bubblewrap", "package"},
 	{"nothing that is known", ""},
 };

@@ -1,0 +1,11 @@
+/* mount.h - what the kernel says of the mount that a descriptor lies on. */
+#ifndef CC_OS_MOUNT_H
+#define CC_OS_MOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Its line of mountinfo, with type and options. false: it cannot be found, or the line is longer than cap. */
+bool cc_mount_line(int fd, char *out, size_t cap);
+
+#endif
