@@ -29,6 +29,10 @@ struct cc_launch {
 	const struct cc_linux_plan *plan; /* native Linux */
 	const char *bwrap_path;
 	const char *proxy_path;
+	/* NULL: the proxy listens inside. Else where it accepts on this host, HTTP and SOCKS, for a bridge that the
+	 * session brings along. */
+	const int *bridge;
+	const char *bridge_socat; /* the program, which is to be seen inside under the same path */
 	/* Twin builds only: protections left off and the step that must fail. NULL in the product. */
 	const char *off;
 	const char *fail_at;

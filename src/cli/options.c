@@ -176,6 +176,14 @@ static enum cc_code take_transparent(struct cc_ask_run *ask, const char *value, 
 	return CC_OK;
 }
 
+static enum cc_code take_bridge(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	ask->bridge_socat = strcmp(value, "socat") == 0;
+	if (!ask->bridge_socat && strcmp(value, "direct") != 0)
+		return cc_fail(err, CC_EINVAL, 0, "--bridge takes direct or socat, not \"%s\"", value);
+	return CC_OK;
+}
+
 static enum cc_code take_allow_socket(struct cc_ask_run *ask, const char *value, struct cc_err *err)
 {
 	return cc_strv_push(&ask->spec.policy.allow_sockets, value, err);
@@ -258,6 +266,8 @@ const struct cc_option cc_options[] = {
 	{"no-network", NULL, NULL, RULES, take_no_network, "refuse every connection"},
 	{"transparent", "on|off", "CC_TRANSPARENT", RUNS, take_transparent,
 	 "serve programs that ignore proxy variables; default: where the kernel can do it"},
+	{"bridge", "direct|socat", "CC_BRIDGE", RUNS, take_bridge,
+	 "how the proxies are reached: by a socket handed over (default), or by pairs of socat"},
 	{"publish", "PORT", NULL, RUNS, take_publish, "make a port inside reachable on this host's loopback"},
 	{"host-port", "PORT", NULL, RUNS, take_host_port, "make a port of this host's loopback reachable inside"},
 	{"all-proxy", "http|socks", "CC_ALL_PROXY", RUNS, take_all_proxy,

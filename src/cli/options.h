@@ -21,6 +21,7 @@ struct cc_ask_run {
 	int pty;                 /* -1 decide by stdin, 0, 1 */
 	bool dry_run;
 	bool json;
+	bool bridge_socat;
 	bool all_proxy_socks;
 	bool ssh_agent;
 	bool quiet;

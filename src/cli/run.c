@@ -6,6 +6,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/proc.h"
+#include "session/bridge.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -86,8 +87,8 @@ static enum cc_code find_programs(struct cc_launch *launch, char bwrap[PATH_MAX]
 	return code;
 }
 
-static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *prepared, const struct cc_strv *argv,
-			    char *const *env, int *out_code, struct cc_err *err)
+static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *prepared, const struct cc_bridge *bridge,
+			    const struct cc_strv *argv, char *const *env, int *out_code, struct cc_err *err)
 {
 	const char *session = ask->spec.session_id;
 	char bwrap[PATH_MAX];
@@ -119,6 +120,10 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 		code = cc_lend_argv(&prepared->lend, argv, &lent_argv, err);
 		loop.argv = &lent_argv;
 	}
+	if (code == CC_OK && !none && bridge->dir[0]) {
+		launch.bridge = bridge->listeners;
+		launch.bridge_socat = bridge->socat;
+	}
 	if (code == CC_OK)
 		code = cc_loop_run(&loop, out_code, err);
 	cc_strv_done(&lent_argv);
@@ -127,7 +132,7 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 }
 
 static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char *program, char *const *env,
-			    struct cc_prepared *out_prepared, struct cc_err *err)
+			    struct cc_bridge *bridge, struct cc_prepared *out_prepared, struct cc_err *err)
 {
 	char session[64];
 	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec,
@@ -144,6 +149,12 @@ static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char 
 	prepare_ask.init = "cc-init-twin";
 #endif
 	make_session_id(session);
+	if (ask->bridge_socat && ask->dry_run)
+		prepare_ask.bridge_dir = "BRIDGE";
+	else if (ask->bridge_socat && cc_bridge_open(env, bridge, err) != CC_OK)
+		return err->code;
+	else if (ask->bridge_socat)
+		prepare_ask.bridge_dir = bridge->dir;
 	return cc_prepare(&prepare_ask, out_prepared, err);
 }
 
@@ -153,12 +164,14 @@ static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env,
 	struct cc_ask_run ask;
 	struct cc_prepared prepared = {0};
 	struct cc_strv command = {0};
+	struct cc_bridge bridge;
 	char cwd[PATH_MAX];
 	size_t used = 0;
 	enum cc_code code;
 
 	if (!getcwd(cwd, sizeof(cwd)))
 		return cc_fail(err, CC_ESYS, 0, "the current directory is gone");
+	cc_bridge_init(&bridge);
 	cc_ask_run_init(&ask);
 	code = cc_config_gather(verb, argv, env, cwd, &ask, &used, err);
 	if (code == CC_OK && argv[used] && strcmp(argv[used], "--") == 0)
@@ -172,7 +185,7 @@ static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env,
 	if (code == CC_OK && command.count == 0)
 		code = cc_fail(err, CC_EINVAL, 0, "no command: ccbox run [OPTIONS] -- COMMAND [ARG...]");
 	if (code == CC_OK)
-		code = prepare(&ask, cwd, command.items[0], env, &prepared, err);
+		code = prepare(&ask, cwd, command.items[0], env, &bridge, &prepared, err);
 	if (code == CC_OK && ask.dry_run)
 		code = cc_prepare_finish(&prepared, err);
 	if (code == CC_OK && ask.dry_run) {
@@ -183,8 +196,9 @@ static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env,
 			say_unsandboxed(&prepared);
 		else if (!ask.quiet)
 			say_start(&prepared);
-		code = execute(&ask, &prepared, &command, env, out_code, err);
+		code = execute(&ask, &prepared, &bridge, &command, env, out_code, err);
 	}
+	cc_bridge_close(&bridge);
 	cc_strv_done(&command);
 	cc_prepared_done(&prepared);
 	cc_ask_run_done(&ask);

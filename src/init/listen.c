@@ -2,6 +2,7 @@
 #include "init/listen.h"
 
 #include "kernel/calls.h"
+#include "init/bridge.h"
 #include "init/capture.h"
 #include "os/fd.h"
 #include "os/peer.h"
@@ -149,6 +150,8 @@ enum cc_code cc_step_listen(struct cc_init *init, struct cc_err *err)
 	struct sockets sockets = {.count = 0};
 	enum cc_code code = make_all(init, &sockets, err);
 
+	if (code == CC_OK && init->bridge[0])
+		code = cc_bridge_inside(init->bridge, err);
 	if (code == CC_OK)
 		code = tell(init, &sockets, err);
 	while (sockets.count)

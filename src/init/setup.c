@@ -134,6 +134,7 @@ static enum cc_code read_setup(struct cc_init *init, int fd, struct cc_err *err)
 	if (code == CC_OK)
 		code = read_ports(init, cc_json_get(root, "listen"), err);
 	if (code == CC_OK) {
+		snprintf(init->bridge, sizeof(init->bridge), "%s", cc_json_str(root, "bridge", ""));
 		init->threads = (unsigned)cc_json_int(root, "threads", CC_GATE_THREADS_MIN);
 		read_twin(init, root);
 	}

@@ -28,6 +28,7 @@ struct cc_init {
 	pid_t zygote_pid;
 	bool frozen; /* by us: that a command stops then is no news */
 	int landlock_abi;
+	char bridge[4096]; /* socat, where it is to carry what the proxies get; empty: they have sockets of ours */
 	char capture_fault[200]; /* why programs without a proxy are not served; empty: they are, or nobody asked */
 	struct rlimit files;     /* as PID 1 was started: the programs get it back */
 };

@@ -216,13 +216,25 @@ static enum cc_code plan_resolver(struct cc_linux_plan *plan, const struct cc_ru
 	return rules->net->transparent == CC_TRANSPARENT_OFF ? CC_OK : add_file(plan, &file, err);
 }
 
-static void plan_init(struct maker *m, const struct cc_facts *facts, const char *ssh_socket)
+static void plan_bridge(struct maker *m, const char *dir)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/http.sock", dir);
+	push3(m, "--ro-bind", path, CC_BRIDGE_HTTP);
+	snprintf(path, sizeof(path), "%s/socks.sock", dir);
+	push3(m, "--ro-bind", path, CC_BRIDGE_SOCKS);
+}
+
+static void plan_init(struct maker *m, const struct cc_facts *facts, const struct cc_linux_ask *ask)
 {
 	push3(m, "--ro-bind", facts->init_path, "/run/ccbox/cc-init");
 	if (facts->connect_path)
 		push3(m, "--ro-bind", facts->connect_path, "/run/ccbox/cc-connect");
-	if (ssh_socket)
-		push3(m, "--ro-bind", ssh_socket, CC_SSH_SOCKET);
+	if (ask->ssh_socket)
+		push3(m, "--ro-bind", ask->ssh_socket, CC_SSH_SOCKET);
+	if (ask->bridge_dir)
+		plan_bridge(m, ask->bridge_dir);
 	push2(m, "--remount-ro", "/");
 	push2(m, "--chdir", "/");
 }
@@ -263,7 +275,7 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	for (size_t i = 0; m.code == CC_OK && i < ask->file_count; i++)
 		m.code = add_file(&plan, &ask->files[i], err);
 	plan_files(&m, rules);
-	plan_init(&m, facts, ask->ssh_socket);
+	plan_init(&m, facts, ask);
 	if (m.code == CC_OK)
 		m.code = cc_strv_push(&plan.command, "/run/ccbox/cc-init", err);
 	if (m.code == CC_OK)

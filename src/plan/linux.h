@@ -31,6 +31,10 @@ struct cc_linux_plan {
 /* Where the ssh agent is shown inside (--ssh-agent). */
 #define CC_SSH_SOCKET "/run/ccbox/ssh-agent"
 
+/* The two ends of --bridge socat, as the inside sees them. */
+#define CC_BRIDGE_HTTP  "/run/ccbox/http.sock"
+#define CC_BRIDGE_SOCKS "/run/ccbox/socks.sock"
+
 /* What the person asked for that is neither a rule nor a fact. */
 struct cc_linux_ask {
 	const struct cc_strv *env;        /* --env and the policy's env: NAME or NAME=VALUE */
@@ -40,6 +44,7 @@ struct cc_linux_ask {
 	size_t file_count;
 	bool all_proxy_socks;
 	const char *ssh_socket; /* the host's ssh agent, or NULL */
+	const char *bridge_dir; /* where the host's ends of --bridge socat are, or NULL */
 };
 
 CC_MUST enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_facts *facts,

@@ -279,6 +279,7 @@ static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepar
 					 .all_proxy_socks = ask->all_proxy_socks,
 					 .ssh_socket = ask->ssh_agent ? cc_facts_env(&prepared->facts, "SSH_AUTH_SOCK")
 								      : NULL,
+					 .bridge_dir = ask->bridge_dir,
 					 .agent_env = &prepared->lend.env_pass,
 					 .agent_set = &prepared->lend.env_set,
 					 .files = prepared->lend.files,

@@ -19,8 +19,9 @@ struct cc_prepare_ask {
 	const char *program; /* the command's first word; NULL without a command */
 	const char *init;    /* NULL: "cc-init"; twin builds name their own */
 	bool all_proxy_socks;
-	bool ssh_agent;  /* the socket of SSH_AUTH_SOCK is lent */
-	bool rules_only; /* explain, policy: no backend, no plan */
+	const char *bridge_dir; /* --bridge socat, or NULL */
+	bool ssh_agent;         /* the socket of SSH_AUTH_SOCK is lent */
+	bool rules_only;        /* explain, policy: no backend, no plan */
 };
 
 struct cc_prepared {

@@ -288,3 +288,36 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	done
 	for word in allow malformed not-allowed denied; do grep -q "$word" "$BASE/live"; done
 }
+
+@test "--bridge socat: the same verdicts through pairs of socat, which the agent cannot end; nothing is left" {
+	command -v socat >/dev/null || skip "socat is not installed"
+	serve "$PYTHON" -u -c 'import http.server
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+print(s.server_port, flush=True); s.serve_forever()'
+	echo "over the bridge" >page
+	run box --bridge socat --transparent off --allow-host up.test --host up.test=127.0.0.1 -- sh -c "
+		curl -sS --max-time 20 http://up.test:$PORT/page; curl -sS --max-time 20 -x socks5h://127.0.0.1:1080 http://up.test:$PORT/page
+		curl -sS --max-time 20 http://evil.test/; pkill -9 -x socat; kill -9 2 3; sleep 0.1; curl -sS --max-time 20 http://up.test:$PORT/page
+		$PYTHON -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"/run/ccbox/http.sock\")' || echo 'not by its path'"
+	echo "$output"
+	[ "$(grep -c 'over the bridge' <<<"$output")" -eq 3 ]
+	[[ $output == *"evil.test:80 - not-allowed"* ]]
+	[[ $output == *"not by its path"* ]]
+	# the same listeners, the agent in between gone: nobody is left, and no directory
+	! ls -d /tmp/ccbox-bridge.* "${XDG_RUNTIME_DIR:-/nonexistent}"/ccbox-bridge.* 2>/dev/null
+	run "$CCBOX" run --bridge carrier-pigeon -- true
+	[ "$status" -eq 125 ]
+}
+
+@test "--bridge socat without socat names the package and starts nothing" {
+	[ ! -x /usr/bin/socat ] || { [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; } || skip "socat cannot be hidden here"
+	if [ -x /usr/bin/socat ]; then
+		run unshare -m sh -c 'mount --bind /dev/null /usr/bin/socat && "$@"' sh "$CCBOX" run --bridge socat -- touch started
+	else
+		run "$CCBOX" run --bridge socat -- touch started
+	fi
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[[ $output == *"package socat"* ]]
+	[ ! -e started ]
+}

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { SOCKETS_MAX = 16 };
+enum { SOCKETS_MAX = 16, BRIDGES = 2 };
 
 /* On this host's loopback only. */
 static enum cc_code listen_here(uint16_t port, int *out_fd, struct cc_err *err)
@@ -29,8 +29,8 @@ static enum cc_code listen_here(uint16_t port, int *out_fd, struct cc_err *err)
 	return CC_OK;
 }
 
-static enum cc_code write_kinds(const struct cc_native_box *box, size_t published, struct cc_buf *out, size_t *count,
-				struct cc_err *err)
+static enum cc_code write_kinds(const struct cc_native_box *box, size_t published, bool bridged, struct cc_buf *out,
+				size_t *count, struct cc_err *err)
 {
 	CC_AUTO(cc_json_doc) doc = NULL;
 	const struct cc_json *kinds;
@@ -49,13 +49,16 @@ static enum cc_code write_kinds(const struct cc_native_box *box, size_t publishe
 		cc_jsonw_view(&w, word->text);
 	for (size_t i = 0; i < published; i++)
 		cc_jsonw_str(&w, "publish");
+	for (size_t i = 0; bridged && i < BRIDGES; i++)
+		cc_jsonw_str(&w, "proxy");
 	cc_jsonw_end(&w);
 	cc_jsonw_end(&w);
 	*count = kinds ? kinds->count : 0;
 	return CC_OK;
 }
 
-enum cc_code cc_native_listen(struct cc_native_box *box, const struct cc_net_rules *net, struct cc_err *err)
+enum cc_code cc_native_listen(struct cc_native_box *box, const struct cc_net_rules *net, const int *bridge,
+			      struct cc_err *err)
 {
 	int fds[CC_PEER_FDS];
 	int here[CC_NET_PORTS_MAX];
@@ -70,13 +73,16 @@ enum cc_code cc_native_listen(struct cc_native_box *box, const struct cc_net_rul
 		opened += code == CC_OK;
 	}
 	if (code == CC_OK)
-		code = write_kinds(box, opened, &text, &count, err);
-	if (code == CC_OK && (count != box->msg.fd_count || count + opened > CC_PEER_FDS))
+		code = write_kinds(box, opened, bridge != NULL, &text, &count, err);
+	if (code == CC_OK && (count != box->msg.fd_count || count + opened + BRIDGES > CC_PEER_FDS))
 		code = cc_fail(err, CC_EPROTO, 0, "cc-init sent %zu listeners", box->msg.fd_count);
 	if (code == CC_OK) {
 		memcpy(fds, box->msg.fds, count * sizeof(*fds));
 		memcpy(fds + count, here, opened * sizeof(*fds));
-		code = cc_peer_send(box->egress, text.data, text.len, fds, count + opened, err);
+		if (bridge)
+			memcpy(fds + count + opened, bridge, BRIDGES * sizeof(*fds));
+		code = cc_peer_send(box->egress, text.data, text.len, fds, count + opened + (bridge ? BRIDGES : 0),
+				    err);
 	}
 	while (opened)
 		cc_fd_close(&here[--opened]);

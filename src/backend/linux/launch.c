@@ -150,9 +150,13 @@ static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct
 	cc_jsonw_kint(&w, "v", CC_SETUP_VERSION);
 	cc_jsonw_key(&w, "listen");
 	cc_jsonw_array(&w);
-	cc_jsonw_int(&w, CC_PORT_HTTP);
-	cc_jsonw_int(&w, CC_PORT_SOCKS);
+	if (!how->bridge) {
+		cc_jsonw_int(&w, CC_PORT_HTTP);
+		cc_jsonw_int(&w, CC_PORT_SOCKS);
+	}
 	cc_jsonw_end(&w);
+	if (how->bridge)
+		cc_jsonw_kstr(&w, "bridge", how->bridge_socat);
 	if (how->off) {
 		cc_jsonw_key(&w, "off");
 		cc_jsonw_array(&w);
@@ -317,7 +321,7 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 		return code;
 	code = cc_native_say(box->egress, "policy", &setup, 1, err);
 	if (code == CC_OK)
-		code = cc_native_listen(box, (*how->rules)->net, err);
+		code = cc_native_listen(box, (*how->rules)->net, how->bridge, err);
 	cc_peer_msg_close(&box->msg);
 	if (code == CC_OK)
 		code = cc_native_say(box->init, "go", NULL, 0, err);

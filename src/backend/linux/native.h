@@ -40,7 +40,8 @@ void cc_native_read_diag(struct cc_native_box *box);
 CC_MUST enum cc_code cc_native_say(int sock, const char *name, const int *fds, size_t fd_count, struct cc_err *err);
 /* Hands the proxy the sockets of cc-init's last message, with their kinds, and opens the published ports on the host.
  */
-CC_MUST enum cc_code cc_native_listen(struct cc_native_box *box, const struct cc_net_rules *net, struct cc_err *err);
+CC_MUST enum cc_code cc_native_listen(struct cc_native_box *box, const struct cc_net_rules *net, const int *bridge,
+				      struct cc_err *err);
 /* New network rules for the proxy, under a number that later events carry. */
 CC_MUST enum cc_code cc_native_update(struct cc_box *box, const struct cc_rules *rules, int64_t generation,
 				      struct cc_err *err);
