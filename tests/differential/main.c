@@ -41,6 +41,8 @@ static const char *object(bool makes)
 	static const char *const odd[] = {"nope/x",   "a/x",  "d0/.", "d0/..", ".",   "..",  "d0/", "a/", "d1/../a", "",
 					  "\xff\xfe", "n\nl", "l0/",  "d0//a", "./b", "d1/", "l1/x"};
 
+	const char *name;
+
 	if (pick(5))
 		return ONE_OF(plain);
 	switch (pick(10)) {
@@ -51,7 +53,9 @@ static const char *object(bool makes)
 	case 1:
 		return makes ? "a" : ".env";
 	default:
-		return ONE_OF(odd);
+		name = ONE_OF(odd);
+		/* in a bind, refused where its directory may not be read (folding.md) */
+		return run.in_bind && (unsigned char)*name > 0x7f ? "n" : name;
 	}
 }
 
