@@ -16,5 +16,6 @@ step "lint" tools/lint.sh build
 tools/tally.py build/ran.txt build/meson-logs/testlog.json build-asan/meson-logs/testlog.json >build/tally.txt || failed=1
 sed '$d' build/tally.txt
 step "contract" python3 tools/contract.py docs/contract.md build/ran.txt
+step "cases" python3 tools/cases.py docs/cases.md build/ran.txt
 last_line build/tally.txt build/last.txt
 exit $failed

@@ -77,6 +77,8 @@ static void on_event(void *context, const struct cc_event *event)
 	struct loop *loop = context;
 
 	cc_eventlog_put(loop->ask->log, event);
+	if (loop->ask->learn)
+		cc_learn_take(loop->ask->learn, event);
 	if (event->type == CC_EVENT_VIOLATION)
 		show_refusal(loop, event);
 }

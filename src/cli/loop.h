@@ -3,6 +3,7 @@
 #ifndef CC_CLI_LOOP_H
 #define CC_CLI_LOOP_H
 
+#include "cli/learn.h"
 #include "session/eventlog.h"
 #include "session/prepare.h"
 #include "session/session.h"
@@ -14,6 +15,7 @@ struct cc_loop_ask {
 	const struct cc_strv *argv;
 	const struct cc_strv *env;
 	struct cc_eventlog *log;
+	struct cc_learn *learn; /* NULL: nothing is learned */
 	bool pty;
 	long timeout; /* seconds, 0 = none */
 };

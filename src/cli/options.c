@@ -238,6 +238,13 @@ static enum cc_code take_quiet(struct cc_ask_run *ask, const char *value, struct
 	return CC_OK;
 }
 
+static enum cc_code take_learn(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	(void)value, (void)err;
+	ask->learn = true;
+	return CC_OK;
+}
+
 #define RUNS  (CC_FOR_RUN | CC_FOR_SHELL)
 #define RULES (RUNS | CC_FOR_EXPLAIN | CC_FOR_POLICY)
 
@@ -278,6 +285,8 @@ const struct cc_option cc_options[] = {
 	{"no-pty", NULL, NULL, RUNS, take_no_pty, "pipes even on a terminal"},
 	{"events", "FILE|fd:N", "CC_EVENTS", RUNS, take_events, "write events as JSON Lines, output included"},
 	{"dry-run", NULL, NULL, RUNS, take_dry_run, "print what would be done and start nothing"},
+	{"learn", NULL, NULL, RUNS, take_learn,
+	 "enforce as always, and at the end print the smallest policy that would have allowed what was refused"},
 	{"quiet", NULL, NULL, RUNS, take_quiet, "no lines of ccbox's own on standard error, refusals excepted"},
 	{"json", NULL, NULL, CC_FOR_EXPLAIN, take_json, "answer as JSON"},
 };

@@ -25,6 +25,7 @@ struct cc_ask_run {
 	bool all_proxy_socks;
 	bool ssh_agent;
 	bool quiet;
+	bool learn;
 };
 
 void cc_ask_run_init(struct cc_ask_run *ask);

@@ -2,12 +2,14 @@
 #include "backend/linux/facts.h"
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "cli/learn.h"
 #include "cli/loop.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/proc.h"
 #include "session/bridge.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +89,32 @@ static enum cc_code find_programs(struct cc_launch *launch, char bwrap[PATH_MAX]
 	return code;
 }
 
+/* The policy goes to standard error, which the command may have used too: so it is kept as a file beside the log. */
+static void say_learned(const struct cc_learn *learn, char *const *env, const char *session)
+{
+	char state[PATH_MAX];
+	char path[2 * PATH_MAX];
+	struct cc_buf text;
+	CC_AUTO_FD fd = -1;
+
+	cc_buf_init(&text, 4 << 20);
+	if (!cc_learn_write(learn, &text)) {
+		cc_say("nothing was refused: no policy is needed");
+		cc_buf_done(&text);
+		return;
+	}
+	if (cc_state_home(env, state, sizeof(state))) {
+		snprintf(path, sizeof(path), "%s/events/%s.policy.jsonc", state, session);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	}
+	if (fd >= 0 && cc_fd_write_all(fd, text.data, text.len, NULL) == CC_OK)
+		cc_say("learned, and kept as %s:", path);
+	else
+		cc_say("learned:");
+	fputs(text.data, stderr);
+	cc_buf_done(&text);
+}
+
 static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *prepared, const struct cc_bridge *bridge,
 			    const struct cc_strv *argv, char *const *env, int *out_code, struct cc_err *err)
 {
@@ -97,12 +125,14 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 	struct cc_launch launch = {
 		.rules = &prepared->rules, .finish = cc_prepare_finish, .context = prepared, .plan = &prepared->plan};
 	bool none = prepared->backend->kind == CC_BACKEND_NONE;
+	struct cc_learn learn;
 	struct cc_loop_ask loop = {.prepared = prepared,
 				   .launch = &launch,
 				   .session_id = session,
 				   .argv = argv,
 				   .env = none ? &prepared->facts.env : &prepared->plan.env,
 				   .log = &log,
+				   .learn = ask->learn ? &learn : NULL,
 				   .pty = ask->pty >= 0 ? ask->pty : isatty(0),
 				   .timeout = ask->timeout};
 	struct cc_strv lent_argv = {0};
@@ -124,8 +154,12 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 		launch.bridge = bridge->listeners;
 		launch.bridge_socat = bridge->socat;
 	}
+	cc_learn_init(&learn);
 	if (code == CC_OK)
 		code = cc_loop_run(&loop, out_code, err);
+	if (code == CC_OK && ask->learn)
+		say_learned(&learn, env, session);
+	cc_learn_done(&learn);
 	cc_strv_done(&lent_argv);
 	cc_eventlog_done(&log);
 	return code;

@@ -181,6 +181,8 @@ int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, cons
 	if (decision.verdict == CC_JUDGE && decision.judge == CC_JUDGE_HISTORY) {
 		decision.verdict = CC_DENY;
 		cc_decision_grant(&decision, &ask, &grant);
+	} else if (verb == CC_VERB_CONNECT && strcmp(rule, "socket:host") == 0) {
+		cc_socket_grant(path, &grant);
 	}
 	what.grant = cc_buf_view(&grant);
 	cc_report_violation(call->gate->report, &what);
@@ -349,6 +351,8 @@ int cc_permit_loc(struct cc_call *call, enum cc_verb verb, const struct cc_loc *
 	struct cc_decision decision;
 	int result;
 
+	if (loc->spelled)
+		call->spelled = loc->spelled;
 	if (loc->special)
 		return 0; /* "." and "..": the kernel refuses what would change them */
 	if (cc_may_be_another_name(loc->mount, loc->parent, loc->path, loc->len))

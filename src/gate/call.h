@@ -121,8 +121,9 @@ struct cc_loc {
 	bool kept;          /* parent stays open: it is one of the worker's */
 	struct cc_statx at; /* of the parent */
 	const struct cc_gate_mount *mount;
-	bool slash;   /* trailing slash */
-	bool special; /* "/", "." or "..": the kernel itself refuses to make, move or remove those */
+	const char *spelled; /* as the program wrote it, for events; NULL: as the call has it */
+	bool slash;          /* trailing slash */
+	bool special;        /* "/", "." or "..": the kernel itself refuses to make, move or remove those */
 	size_t len;
 	char name[NAME_MAX + 2];            /* with the trailing slash if there was one */
 	char path[PATH_MAX + NAME_MAX + 4]; /* canonical */

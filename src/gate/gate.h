@@ -13,7 +13,16 @@
 struct cc_gate;
 
 /* Twin builds only: what an attack test must find missing. */
-enum { CC_OFF_GATE = 1, CC_OFF_FILTER = 2, CC_OFF_FLOOR = 4, CC_OFF_MOUNTS = 8, CC_OFF_SPARES = 16 };
+enum {
+	CC_OFF_GATE = 1,
+	CC_OFF_FILTER = 2,
+	CC_OFF_FLOOR = 4,
+	CC_OFF_MOUNTS = 8,
+	CC_OFF_SPARES = 16,
+	/* The launch's own tests are made all the same, and must find out. */
+	CC_OFF_UNSEEN_FLOOR = 32,
+	CC_OFF_UNSEEN_GATE = 64
+};
 
 enum { CC_GATE_THREADS_MIN = 1, CC_GATE_THREADS_MAX = 16 };
 

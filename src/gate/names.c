@@ -15,8 +15,12 @@ enum { NOREPLACE = 1, EXCHANGE = 2 };
 /* A path that was copied, located. */
 static int place(struct cc_call *call, int dirfd, const char *path, struct cc_loc *out)
 {
+	int result;
+
 	call->spelled = path;
-	return cc_locate(call, dirfd, path, out);
+	result = cc_locate(call, dirfd, path, out);
+	out->spelled = path;
+	return result;
 }
 
 /* The old name of what has none. */
@@ -191,7 +195,7 @@ int cc_do_rmdir(struct cc_call *call, const uint64_t *arg)
 }
 
 /* Hard links: the inode that gets another name is judged by the name it has (spec/names cases 22-25). */
-static int link_object(struct cc_call *call, struct cc_obj *from, const struct cc_loc *to)
+static int link_object(struct cc_call *call, struct cc_obj *from, const char *from_path, const struct cc_loc *to)
 {
 	char path[CC_K_FDLINK];
 	int result;
@@ -204,6 +208,7 @@ static int link_object(struct cc_call *call, struct cc_obj *from, const struct c
 			result = permit_new(call, CC_VERB_LINK_TO, to, CC_OBJECT_FILE, nothing);
 		return result == -EROFS ? result : -EXDEV;
 	}
+	call->spelled = from_path;
 	result = cc_permit_obj(call, CC_VERB_LINK_FROM, from);
 	if (result)
 		return result;
@@ -234,7 +239,7 @@ static int make_link(struct cc_call *call, int from_dir, uint64_t from_at, int t
 		result = copied;
 	if (result == 0)
 		result = place(call, to_dir, to_path, &to);
-	return result ? result : link_object(call, &from, &to);
+	return result ? result : link_object(call, &from, from_path, &to);
 }
 
 int cc_do_link(struct cc_call *call, const uint64_t *arg)

@@ -348,7 +348,7 @@ static int open_any(struct cc_call *call, int dirfd, char path[PATH_MAX], const 
 
 static int open_it(struct cc_call *call, int dirfd, uint64_t path_at, struct want *want)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], given[PATH_MAX]; /* path is worked on: links take the place of names */
 	const bool odd =
 		want->raced || want->flags & BARE_TMPFILE || (want->flags & O_CREAT && want->flags & O_DIRECTORY);
 	int result = odd ? cc_natural_open(want->flags, want->mode, want->resolve) : 0;
@@ -357,7 +357,8 @@ static int open_it(struct cc_call *call, int dirfd, uint64_t path_at, struct wan
 		result = cc_target_path(call, path_at, path);
 	if (result < 0)
 		return result;
-	call->spelled = path;
+	memcpy(given, path, strlen(path) + 1);
+	call->spelled = given;
 	if (want->resolve & CC_RESOLVE_CACHED)
 		result = -EAGAIN; /* what the kernel says when it would have to wait */
 	else if (want->flags & BARE_TMPFILE)

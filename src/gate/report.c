@@ -18,6 +18,7 @@
 enum {
 	RULES_MAX = 1024,
 	FLAGS_MAX = 4096,
+	GRANTS_MAX = 1000,
 	QUEUE_MAX = 1024,
 	BURST = 200,
 	PER_SECOND = 50,
@@ -25,6 +26,8 @@ enum {
 	LAST_ROUNDS = 2000,
 	LAST_MS = 200
 };
+
+#define HASH_START 14695981039346656037u
 
 struct seen {
 	char *rule;
@@ -48,6 +51,8 @@ struct cc_report {
 	size_t seen_count;
 	uint64_t flags[FLAGS_MAX]; /* hashes of rule and target */
 	size_t flag_count;
+	uint64_t grants[GRANTS_MAX]; /* hashes of the flags that were named: each is said once whatever the rate */
+	size_t grant_count;
 	struct waiting *head, **tail;
 	size_t queued;
 	unsigned tokens;
@@ -197,6 +202,31 @@ static void hold(struct seen *entry, const struct cc_buf *message)
 	entry->last_len = message->len;
 }
 
+static uint64_t hash(uint64_t seed, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		seed = (seed ^ (unsigned char)bytes[i]) * 1099511628211u;
+	return seed;
+}
+
+/* Is key new, and was there room to keep it? */
+static bool keep(uint64_t *keys, size_t *count, size_t max, uint64_t key)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (keys[i] == key)
+			return false;
+	if (*count == max)
+		return false;
+	keys[(*count)++] = key;
+	return true;
+}
+
+static bool new_grant(struct cc_report *report, struct cc_view grant)
+{
+	return grant.len &&
+	       keep(report->grants, &report->grant_count, GRANTS_MAX, hash(HASH_START, grant.ptr, grant.len));
+}
+
 void cc_report_violation(struct cc_report *report, const struct cc_violation *what)
 {
 	struct cc_buf message;
@@ -213,6 +243,7 @@ void cc_report_violation(struct cc_report *report, const struct cc_violation *wh
 	}
 	pthread_mutex_lock(&report->lock);
 	entry = seen_of(report, what->rule, &first);
+	first |= new_grant(report, what->grant);
 	if (!first && !take_token(report)) {
 		hold(entry, &message);
 		wake(report);
@@ -232,25 +263,11 @@ void cc_report_violation(struct cc_report *report, const struct cc_violation *wh
 	cc_buf_done(&message);
 }
 
-static uint64_t hash(uint64_t seed, const char *bytes, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		seed = (seed ^ (unsigned char)bytes[i]) * 1099511628211u;
-	return seed;
-}
-
 static bool new_flag(struct cc_report *report, const struct cc_violation *what)
 {
-	uint64_t key = hash(hash(14695981039346656037u, what->rule, strlen(what->rule) + 1), what->target.ptr,
-			    what->target.len);
+	uint64_t key = hash(hash(HASH_START, what->rule, strlen(what->rule) + 1), what->target.ptr, what->target.len);
 
-	for (size_t i = 0; i < report->flag_count; i++)
-		if (report->flags[i] == key)
-			return false;
-	if (report->flag_count == FLAGS_MAX)
-		return false;
-	report->flags[report->flag_count++] = key;
-	return true;
+	return keep(report->flags, &report->flag_count, FLAGS_MAX, key);
 }
 
 void cc_report_flagged(struct cc_report *report, const struct cc_violation *what)

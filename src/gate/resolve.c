@@ -287,6 +287,7 @@ static int complete(struct cc_call *call, struct cc_loc *out, const char *known,
 static void begin(struct cc_loc *out)
 {
 	out->parent = -1;
+	out->spelled = NULL;
 	out->kept = out->slash = out->special = false;
 }
 

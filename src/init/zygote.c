@@ -76,13 +76,38 @@ static int in_child(int (*probe)(const struct cc_rules *rules), const struct cc_
 	return WEXITSTATUS(status);
 }
 
+static int make_file(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -1 : 0;
+}
+
+static int make_dir(int dir, const char *name)
+{
+	return mkdirat(dir, name, 0700);
+}
+
+static int make_link(int dir, const char *name)
+{
+	return symlinkat("nowhere", dir, name);
+}
+
+static int make_fifo(int dir, const char *name)
+{
+	return mknodat(dir, name, S_IFIFO | 0600, 0);
+}
+
 /* Before the filter there is only the floor: nothing may be made in any writable mount (spec/names 7.10). The name is
  * one that no rule knows; if it does come into being it is removed and the session refused. */
 static int probe_floor(const struct cc_rules *rules)
 {
+	static int (*const makers[])(int dir, const char *name) = {make_file, make_dir, make_link, make_fifo};
+
 	for (size_t i = 0; i < rules->mount_count; i++) {
 		CC_AUTO_FD dir = -1;
-		CC_AUTO_FD fd = -1;
 		char name[64];
 
 		if (rules->mounts[i].mode == CC_MOUNT_RO)
@@ -91,13 +116,14 @@ static int probe_floor(const struct cc_rules *rules)
 		if (dir < 0)
 			return errno;
 		snprintf(name, sizeof(name), ".ccbox-floor-%d", (int)getpid());
-		fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd >= 0) {
-			unlinkat(dir, name, 0);
-			return EEXIST;
+		for (size_t k = 0; k < CC_COUNT(makers); k++) {
+			if (makers[k](dir, name) == 0) {
+				unlinkat(dir, name, makers[k] == make_dir ? AT_REMOVEDIR : 0);
+				return EEXIST;
+			}
+			if (errno != EACCES && errno != ENOTDIR && errno != EROFS)
+				return errno;
 		}
-		if (errno != EACCES && errno != ENOTDIR && errno != EROFS)
-			return errno;
 	}
 	return 0;
 }
@@ -147,6 +173,8 @@ static enum cc_code enter(struct cc_init *init, int sock, struct cc_err *err)
 		code = cc_k_floor(&floor, err);
 		if (code != CC_OK)
 			return code;
+	}
+	if (!(init->off & CC_OFF_FLOOR) || init->off & CC_OFF_UNSEEN_FLOOR) {
 		result = in_child(probe_floor, init->rules);
 		if (result)
 			return cc_fail(err, CC_EUNENFORCED, result, "floor: it does not hold");
@@ -216,7 +244,7 @@ static _Noreturn void zygote(struct cc_init *init, int sock)
 		give_up(sock, &err);
 	if (cc_peer_recv(sock, &msg, &err) != CC_OK || msg.len == 0)
 		_exit(CC_ZYGOTE_LOST);
-	result = init->off ? 0 : in_child(probe_gate, init->rules);
+	result = init->off && !(init->off & CC_OFF_UNSEEN_GATE) ? 0 : in_child(probe_gate, init->rules);
 	if (result) {
 		cc_fail(&err, CC_EUNENFORCED, result, "gate: a denied name was not refused");
 		give_up(sock, &err);

@@ -461,6 +461,12 @@ static void add_path_grant(const struct cc_pattern *pattern, const struct cc_rul
 	add_quoted(out, "", path);
 }
 
+void cc_socket_grant(struct cc_view path, struct cc_buf *out)
+{
+	cc_buf_adds(out, "--allow-socket ");
+	add_quoted(out, "", path);
+}
+
 void cc_decision_grant(const struct cc_decision *decision, const struct cc_ask *ask, struct cc_buf *out)
 {
 	const struct cc_rule *rule = decision->rule;

@@ -47,5 +47,7 @@ struct cc_decision cc_decide(const struct cc_rules *rules, const struct cc_ask *
 const char *cc_decision_id(const struct cc_decision *decision);
 /* The smallest flag that would have allowed it, e.g. `--allow-name '**'/.env'`; empty when nothing opens it. */
 void cc_decision_grant(const struct cc_decision *decision, const struct cc_ask *ask, struct cc_buf *out);
+/* The flag for a socket of the host. */
+void cc_socket_grant(struct cc_view path, struct cc_buf *out);
 
 #endif

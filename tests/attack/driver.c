@@ -2,7 +2,8 @@
  * and adds what only the host can see: no denied name came into being, nothing outside the tree changed, no host
  * socket was reached, and each expected violation was reported.
  *
- *   attack-driver --init CC-INIT [--off WHAT]... [--fail STEP] [--read-deny NAME] [--grant SOCKET] [--host PROGRAM]
+ *   attack-driver --init CC-INIT [--off WHAT]... [--fail STEP] [--refused TEXT] [--read-deny NAME] [--grant SOCKET]
+ * [--host PROGRAM]
  * [--pty] [--cold] [--slow] [--threads N] PROGRAM [ARG]...
  *
  * PROGRAM runs in the tree with a directory of the host, outside of it, as descriptor 0: what an owner must never do,
@@ -149,6 +150,7 @@ static bool on_message(struct cc_peer_msg *msg)
 		harness_send("{\"m\":\"end\"}", NULL, 0);
 	} else if (strcmp(name, "failed") == 0 || strcmp(name, "refused") == 0) {
 		printf("# %s\n", msg->text);
+		harness.heard |= harness.refused && strstr(msg->text, harness.refused);
 		if (harness.fail)
 			harness_result(strcmp(cc_json_str(m, "step", ""), harness.fail) == 0,
 				       "the failing step is named");
@@ -281,6 +283,8 @@ static void options(int argc, char **argv)
 			harness.init = argv[++i];
 		else if (strcmp(argv[i], "--off") == 0 && harness.off_count < 8)
 			harness.off[harness.off_count++] = argv[++i];
+		else if (strcmp(argv[i], "--refused") == 0)
+			harness.refused = argv[++i];
 		else if (strcmp(argv[i], "--fail") == 0)
 			harness.fail = argv[++i];
 		else if (strcmp(argv[i], "--grant") == 0)
@@ -327,7 +331,13 @@ int main(int argc, char **argv)
 	if (harness.off_count)
 		work_on_host();
 	harness.closing = true;
-	if (harness.off_count)
+	if (harness.refused) {
+		harness_result(harness.heard, "the launch's own test finds out and says so");
+		harness_result(WIFEXITED(status) && WEXITSTATUS(status) == CC_EXIT_NOT_ESTABLISHED &&
+				       harness.status < 0,
+			       "nothing was started, and it exits 125");
+		harness_result(!harness_left_over(), "the test took away what it made");
+	} else if (harness.off_count)
 		harness_result(harness.escaped > 0, "without the protection the attack escapes");
 	else if (harness.fail)
 		harness_result(WIFEXITED(status) && WEXITSTATUS(status) == CC_EXIT_NOT_ESTABLISHED &&

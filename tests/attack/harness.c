@@ -135,6 +135,19 @@ void harness_forget_names(void)
 		harness_bail("drop_caches");
 }
 
+bool harness_left_over(void)
+{
+	DIR *dir = opendir(harness.tree);
+	struct dirent *entry;
+	bool found = dir == NULL;
+
+	while (dir && (entry = readdir(dir)))
+		found |= strncmp(entry->d_name, ".ccbox-", 7) == 0;
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;

@@ -13,6 +13,8 @@ enum { EXPECT_MAX = 64 };
 
 struct harness {
 	const char *init, *fail, *read_deny, *grant, *host;
+	const char *refused; /* the launch must fail with a message that holds this */
+	bool heard;
 	const char *pin; /* a file of the tree that is bound read-only over itself */
 	const char *off[8];
 	size_t off_count;
@@ -43,6 +45,8 @@ _Noreturn void harness_bail(const char *what);
 int harness_patience(int ms);
 /* Makes base, tree, outside and ro, with a socket of the host in the tree. */
 void harness_plant(void);
+/* Does a name of the launch's tests lie in the tree? */
+bool harness_left_over(void);
 void harness_clean(void);
 /* The file system of the tree knows files without a name (O_TMPFILE), as the host sees it. */
 bool harness_has_unnamed(void);

@@ -41,6 +41,8 @@ static const char *object(bool makes)
 	static const char *const odd[] = {"nope/x",   "a/x",  "d0/.", "d0/..", ".",   "..",  "d0/", "a/", "d1/../a", "",
 					  "\xff\xfe", "n\nl", "l0/",  "d0//a", "./b", "d1/", "l1/x"};
 
+	const char *name;
+
 	if (pick(5))
 		return ONE_OF(plain);
 	switch (pick(10)) {
@@ -51,7 +53,9 @@ static const char *object(bool makes)
 	case 1:
 		return makes ? "a" : ".env";
 	default:
-		return ONE_OF(odd);
+		name = ONE_OF(odd);
+		/* in a bind, refused where its directory may not be read (folding.md) */
+		return run.in_bind && (unsigned char)*name > 0x7f ? "n" : name;
 	}
 }
 
@@ -82,20 +86,6 @@ static const char *elsewhere(void)
 		snprintf(path, sizeof(path), "%s/%s", run.other, pick(2) ? "a" : "b");
 		return path;
 	}
-}
-
-/* In a directory that nobody may list it cannot be seen whether it folds case, and names that are not ASCII are refused
- * there (folding.md): the name is made another one. */
-static void spare_unlistable(struct spot *out)
-{
-	char *name = strrchr(out->path, '/'), parent[PATH_MAX];
-
-	name = name ? name + 1 : out->path;
-	if ((signed char)*name >= 0)
-		return;
-	snprintf(parent, sizeof(parent), "%.*s.", (int)(name - out->path), out->path);
-	if (faccessat(out->dirfd, parent, R_OK, 0) < 0)
-		*name = 'x';
 }
 
 void choose(struct spot *out, bool has_dirfd, bool makes)
@@ -133,7 +123,6 @@ void choose(struct spot *out, bool has_dirfd, bool makes)
 	default:
 		snprintf(out->path, sizeof(out->path), "%s", name);
 	}
-	spare_unlistable(out);
 	if (pick(150) == 0)
 		out->text = (const char *)16;
 }

@@ -37,6 +37,133 @@ load lib
 	[ -e .env ]
 }
 
+@test "each refusal says what, where, as it was written, who, by which rule, and the flag" {
+	echo S=1 >.env
+	mkdir d
+	ln -s d l
+	ln -s .env alias
+	echo x >plain
+	python3 -c 'import socket, time; s = socket.socket(socket.AF_UNIX); s.bind("host.sock"); s.listen(); time.sleep(20)' &
+	listener=$!
+	for _ in $(seq 100); do [ -S host.sock ] && break; sleep 0.05; done
+	cat >try.py <<'END'
+import os, socket
+def t(call, *args):
+    try: call(*args)
+    except OSError: pass
+t(os.mkdir, "l/.env")
+t(os.open, "alias", os.O_WRONLY)
+t(os.open, "l/../l/.env", os.O_WRONLY | os.O_CREAT)
+t(os.rename, ".env", "free")
+t(os.rename, "plain", "./.env")
+t(os.link, "d/../.env", "free")
+t(os.symlink, "plain", "l/k.key")
+t(os.unlink, "./.env")
+t(os.truncate, "alias", 0)
+t(os.chmod, "alias", 0o777)
+t(os.mkdir, ".vscode")
+t(socket.socket(socket.AF_UNIX).connect, "./host.sock")
+t(os.mkdir, "/usr/made")
+END
+	box -- python3 try.py
+	kill $listener
+	violations | python3 -c '
+import json, os, sys
+top = os.getcwd()
+want = [("file-write-create", "d/.env", "l/.env", "name:**/.env", "--allow-name"),
+        ("file-write-data", ".env", "alias", "name:**/.env", "--allow-name"),
+        ("file-write-create", "d/.env", "l/../l/.env", "name:**/.env", "--allow-name"),
+        ("file-write-unlink", ".env", ".env", "name:**/.env", "--allow-name"),
+        ("file-write-create", ".env", "./.env", "name:**/.env", "--allow-name"),
+        ("file-write-create", ".env", "d/../.env", "name:**/.env", "--allow-name"),
+        ("file-write-create", "d/k.key", "l/k.key", "name:**/*.key", "--allow-name"),
+        ("file-write-unlink", ".env", "./.env", "name:**/.env", "--allow-name"),
+        ("file-write-data", ".env", "alias", "name:**/.env", "--allow-name"),
+        ("file-write-mode", ".env", "alias", "name:**/.env", "--allow-name"),
+        ("file-write-create", ".vscode", ".vscode", "tool:editor", "--allow-path"),
+        ("network-outbound", "host.sock", "./host.sock", "socket:host", "--allow-socket"),
+        ("file-write-create", "/usr/made", "/usr/made", "mount:outside", None)]
+seen = [json.loads(line)["violation"] for line in sys.stdin]
+for action, target, spelled, rule, flag in want:
+    path = target if target[0] == "/" else os.path.join(top, target)
+    found = [v for v in seen if v["spelled"] == spelled and v["target"] == path]
+    assert found, (target, spelled, seen)
+    v = found[0] if len(found) == 1 else next(v for v in found if v["action"] == action)
+    assert v["rule"] == rule and v["pid"] > 0 and v["process"].startswith("python"), v
+    assert v["action"] == action, (action, v)
+    assert (v.get("grant") or "").split(" ")[0] == (flag or ""), v
+assert len(seen) == len(want), (len(seen), seen)'
+}
+
+@test "--learn: refused all the same; the policy it prints lets the next run through" {
+	cat >"$BASE/work.sh" <<'END'
+set -e
+echo S=1 >.env
+mkdir -p .vscode deep/x.pem
+echo '{}' >.vscode/settings.json
+echo a >.vscode/tasks.json
+echo k >"deep/it's a.key"
+END
+	cp "$BASE/work.sh" .
+	cp work.sh plain.sh
+	run box --learn -- sh work.sh
+	[ "$status" -ne 0 ]
+	[ ! -e .env ]
+	policies=()
+	# a script that stops at the first refusal is learned step by step
+	for turn in 1 2 3 4 5 6; do
+		run "$CCBOX" run --quiet --learn "${policies[@]}" -- sh work.sh
+		[ "$status" -ne 0 ] || break
+		kept=$(sed -n 's/^ccbox: learned, and kept as \(.*\):$/\1/p' <<<"$output")
+		[ -s "$kept" ]
+		"$CCBOX" policy check "$kept"
+		policies+=(--policy "$kept")
+	done
+	[ "$status" -eq 0 ]
+	[[ $output == *"nothing was refused"* ]]
+	[ "$(cat .env)" = S=1 ]
+	[ -e .vscode/tasks.json ]
+	[ -e "deep/it's a.key" ]
+	rm -rf .env .vscode deep
+	# one that carries on is learned at once, and only what it needed
+	sed -i 's/^set -e$/set +e/' work.sh
+	run "$CCBOX" run --quiet --learn -- sh work.sh
+	kept=$(sed -n 's/^ccbox: learned, and kept as \(.*\):$/\1/p' <<<"$output")
+	python3 - "$kept" <<'END'
+import json, sys
+text = "".join(line for line in open(sys.argv[1]) if not line.startswith("//"))
+got = json.loads(text)
+assert set(got) == {"filesystem"}, got
+names = got["filesystem"]["allowNames"]
+assert sorted(names) == ["**/.env", "**/it's a.key", "**/x.pem"], names
+assert [p.rsplit("/", 1)[1] for p in got["filesystem"]["allowPaths"]] == [".vscode"], got
+END
+	rm -rf .env .vscode deep
+	run box --policy "$kept" -- sh work.sh
+	[ -e .env ] && [ -e .vscode/settings.json ] && [ -d deep/x.pem ]
+}
+
+@test "--learn: what nothing opens is said, never proposed; nothing refused needs no policy" {
+	git init -q .
+	run "$CCBOX" run --quiet --learn -- sh -c 'mkfifo f; git config core.fsmonitor x; echo x >/usr/made; exit 0'
+	[ "$status" -eq 0 ]
+	[[ $output == *"// Nothing of what this run was refused can be opened."* ]]
+	[[ $output == *"//   refused file-write-create $PWD/f; rule bind:no-fifo"* ]]
+	[[ $output == *"core.fsmonitor is not one of the keys"* ]]
+	[[ $output == *"/usr/made; rule mount:outside"* ]]
+	[[ $output != *allowNames* && $output != *allowPaths* ]]
+	run "$CCBOX" run --quiet --learn -- true
+	[ "$output" = "ccbox: nothing was refused: no policy is needed" ]
+}
+
+@test "--learn: hosts, and a flood of different names" {
+	run "$CCBOX" run --quiet --learn -- sh -c 'curl -sS -m 5 https://denied.test/; curl -sS -m 5 https://other.test:8443/; exit 0'
+	[[ $output == *'"allowedDomains": ["denied.test","other.test'* ]]
+	run "$CCBOX" run --quiet --learn -- sh -c 'i=0; while [ $i -lt 600 ]; do (: >n$i.key) 2>/dev/null; i=$((i+1)); done; exit 0'
+	kept=$(sed -n 's/^ccbox: learned, and kept as \(.*\):$/\1/p' <<<"$output")
+	[ "$(grep -o '\*\*/n[0-9]*\.key' "$kept" | sort -u | wc -l)" -eq 600 ]
+}
+
 @test "a flood of denials is counted, not dropped, and the first of each rule is there" {
 	box -- sh -c 'i=0; while [ $i -lt 3000 ]; do (: >a.pem) 2>/dev/null; i=$((i+1)); done; : >.env' 2>/dev/null || true
 	violations | python3 -c '
