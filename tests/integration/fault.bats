@@ -125,3 +125,81 @@ child() { pgrep -P "$1" -f "$2" | head -n 1; }
 	grep -q 'cc-proxy ended' "$BASE/err"
 	"$CCBOX" events --json | grep -q '"type":"killed"'
 }
+
+@test "PID 1 stopped from outside lets nothing through; when it goes on, so does everything" {
+	cat >stopped.sh <<-'SH'
+		echo up
+		while [ ! -e go ]; do sleep 0.05; done
+		# PID 1 is stopped now: each of these waits until it goes on
+		(: >.env) 2>/dev/null && echo escaped
+		: >made && mkdir dir && mv dir moved && echo worked
+	SH
+	"$CCBOX" run --quiet --no-pty -- sh stopped.sh >"$BASE/out" 2>/dev/null </dev/null &
+	owner=$!
+	for _ in $(seq 200); do grep -q up "$BASE/out" && break; sleep 0.02; done
+	init=$(pgrep -P "$(child $owner bwrap)")
+	kill -STOP "$init"
+	: >go
+	sleep 0.5
+	[ ! -e made ]
+	[ ! -e .env ]
+	kill -CONT "$init"
+	wait $owner
+	[ "$(cat "$BASE/out")" = "up
+worked" ]
+	[ ! -e .env ]
+}
+
+@test "one thread of the gate killed from outside ends the session" {
+	"$CCBOX" run --quiet --no-pty -- sh -c 'echo up; exec sleep 300' >"$BASE/out" 2>/dev/null </dev/null &
+	owner=$!
+	for _ in $(seq 200); do grep -q up "$BASE/out" && break; sleep 0.02; done
+	init=$(pgrep -P "$(child $owner bwrap)")
+	thread=$(ls "/proc/$init/task" | tail -n 1)
+	[ "$thread" != "$init" ]
+	/usr/bin/python3 -c 'import ctypes, sys; ctypes.CDLL(None).syscall(234, int(sys.argv[1]), int(sys.argv[2]), 9)' "$init" "$thread"
+	wait $owner || true
+	rm -f "$BASE/out"
+	nothing_runs
+}
+
+# A limit of the test's own, around everything that it starts.
+pids_limit() {
+	for mount in /sys/fs/cgroup/pids /sys/fs/cgroup; do
+		[ -e "$mount/cgroup.procs" ] && LIMIT=$mount/ccbox-test-$$ && mkdir "$LIMIT" 2>/dev/null || continue
+		[ -e "$LIMIT/pids.max" ] && echo 120 >"$LIMIT/pids.max" && return 0
+		rmdir "$LIMIT"
+	done
+	return 1
+}
+
+@test "a fork bomb in which every process calls the gate: refusals hold, the session can be ended, nothing remains" {
+	pids_limit || skip "no pids controller for us"
+	cat >bomb.py <<-'PY'
+		import os
+		def work(name):
+		    while True:
+		        for path in (name, name + ".pem"):
+		            try: os.close(os.open(path, os.O_WRONLY | os.O_CREAT))
+		            except OSError: pass
+		print("up", flush=True)
+		count = 0
+		while True:
+		    try:
+		        if os.fork() == 0: work("w%d" % os.getpid())
+		        count += 1
+		    except OSError:
+		        open("full", "w").close()
+		        work("last")
+	PY
+	sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' _ "$LIMIT" "$CCBOX" run --quiet --no-pty --timeout 6 -- /usr/bin/python3 bomb.py \
+		>"$BASE/out" 2>/dev/null </dev/null || code=$?
+	for _ in $(seq 100); do [ -s "$LIMIT/cgroup.procs" ] || break; sleep 0.05; done
+	left=$(wc -l <"$LIMIT/cgroup.procs")
+	rmdir "$LIMIT"
+	[ "$left" -eq 0 ]
+	[ "${code:-0}" -eq 124 ]
+	[ -e full ]
+	[ -z "$(find . -name '*.pem')" ]
+	[ "$(find . -name 'w[0-9]*' | wc -l)" -gt 20 ]
+}

@@ -326,3 +326,28 @@ start_sshd() {
 	box --host git.test=127.0.0.1 --allow-host "git.test:$PORT" -- sh -c "ssh -o ProxyCommand='/run/ccbox/cc-connect %h %p' -p $PORT -i login -o UserKnownHostsFile=known -o StrictHostKeyChecking=yes $LOGIN@git.test cat" <in >out
 	cmp in out
 }
+
+@test "an ssh-agent started inside holds a key, and its socket is reached" {
+	command -v ssh-agent >/dev/null || skip "openssh-client is not installed"
+	run box --timeout 60 -- bash -c '
+		eval "$(ssh-agent -s)" >/dev/null
+		ssh-keygen -q -t ed25519 -N "" -f "$HOME/id" && ssh-add -q "$HOME/id" && ssh-add -l
+		ssh-agent -a "$PWD/agent.sock" >/dev/null && SSH_AUTH_SOCK=$PWD/agent.sock ssh-add -l'
+	echo "$output"
+	[[ $output == *ED25519* ]]
+	[[ $output == *"no identities"* ]]
+}
+
+@test "PostgreSQL started inside is asked by its socket" {
+	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
+	[ -n "$bin" ] || skip "postgresql is not installed"
+	[ "$(id -u)" -ne 0 ] || skip "PostgreSQL does not run as root"
+	run box --timeout 120 -- bash -c '
+		'"$bin"'/initdb -D data -A trust -U me --no-sync >log 2>&1 || { cat log; exit 1; }
+		'"$bin"'/pg_ctl -D data -o "-k $PWD -c listen_addresses= " -w start >log 2>&1 || { cat log data/log; exit 1; }
+		'"$bin"'/psql -h "$PWD" -U me -d postgres -Atc "create table t(a int); insert into t values (42); select a from t"
+		'"$bin"'/pg_ctl -D data -w stop >/dev/null'
+	echo "$output"
+	[[ $output == *42* ]]
+	[ "$status" -eq 0 ]
+}
