@@ -88,7 +88,9 @@ static int host_socket(const char *dir, const char *name, int type)
 
 void harness_plant(void)
 {
-	snprintf(harness.base, sizeof(harness.base), "/var/tmp/ccbox-attack-XXXXXX");
+	const char *where = getenv("ATTACK_BASE"); /* another file system */
+
+	snprintf(harness.base, sizeof(harness.base), "%s/ccbox-attack-XXXXXX", where ? where : "/var/tmp");
 	if (!mkdtemp(harness.base))
 		harness_bail("mkdtemp");
 	snprintf(harness.tree, sizeof(harness.tree), "%s/tree", harness.base);
