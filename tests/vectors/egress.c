@@ -146,6 +146,30 @@ static void bad_packets(void)
 	tap(status_of("CONNECT evil.test:443 HTTP/1.1\r\n\r\n") == 403, "5", "and so does the proxy");
 }
 
+/* The kernel's own word on the process that parses. */
+static void confinement(void)
+{
+	static const char *const want[] = {"Seccomp:\t2", "NoNewPrivs:\t1", "CapEff:\t0000000000000000",
+					   "CapPrm:\t0000000000000000", "CapAmb:\t0000000000000000"};
+	char path[64];
+	char text[8192];
+	FILE *file;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", rig.pid);
+	file = fopen(path, "r");
+	len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[len] = '\0';
+	if (file)
+		fclose(file);
+#ifdef CC_SANITIZED /* its run-time library could not live behind the filter */
+	tap(strstr(text, want[1]) && strstr(text, want[2]), "CONFINE", "no new privileges, no capability");
+#else
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		tap(strstr(text, want[i]) != NULL, "CONFINE", want[i]);
+#endif
+}
+
 /* ---- the reserved name */
 
 static void gateway(void)
@@ -310,6 +334,7 @@ int main(int argc, char **argv)
 	stub_start(&parent, NULL, stub_parent);
 	stub_start(&stranger, NULL, stub_echo);
 	rig_start(&rig, argv[1], &policy);
+	confinement();
 	names();
 	bad_packets();
 	gateway();

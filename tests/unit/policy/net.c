@@ -160,6 +160,87 @@ static void bad_lists_are_refused(void **state)
 	}
 }
 
+/* What a question for a name is told: is there any port on which it could be reached? */
+static void a_name_is_there_when_some_port_is_open(void **state)
+{
+	static const struct {
+		const char *host;
+		bool there;
+	} rows[] = {{"all.test", true},    {"ported.test", true}, {"closed.test", false}, {"half.test", true},
+		    {"x.wild.test", true}, {"wild.test", false},  {"evil.test", false},   {CC_NET_GATEWAY, false}};
+	CC_AUTO(cc_net_rules)
+	net = make("all.test ported.test:8443 closed.test half.test *.wild.test:22 *.internal " CC_NET_GATEWAY,
+		   "closed.test half.test:80", "", "");
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(rows); i++) {
+		struct cc_host host = host_of(rows[i].host);
+
+		T_ROW(cc_net_decide_name(net, &host).allowed == rows[i].there, rows[i].host);
+	}
+	assert_false(cc_net_decide(net, &(struct cc_host){.kind = CC_HOST_NAME, .text = CC_NET_GATEWAY}, 80).allowed);
+	net->gateway = true;
+	assert_true(cc_net_decide(net, &(struct cc_host){.kind = CC_HOST_NAME, .text = CC_NET_GATEWAY}, 80).allowed);
+	net->enabled = false;
+	assert_false(cc_net_decide(net, &(struct cc_host){.kind = CC_HOST_NAME, .text = CC_NET_GATEWAY}, 80).allowed);
+}
+
+static void ports_of_the_loopback_are_asked_for_one_by_one(void **state)
+{
+	CC_AUTO(cc_net_rules) net = make("*.test", "", "", "");
+	struct cc_err err = {0};
+
+	(void)state;
+	push_all(&net->host_ports, "5432 6379");
+	push_all(&net->publish, "3000");
+	push_all(&net->owner_ports, "7777");
+	T_OK(cc_net_seal(net, &err), err);
+	assert_true(cc_net_decide_port(net, &net->host_ports, 5432).allowed);
+	assert_false(cc_net_decide_port(net, &net->host_ports, 3000).allowed);
+	assert_false(cc_net_decide_port(net, &net->publish, 5432).allowed);
+	assert_int_equal(cc_net_decide_port(net, &net->host_ports, 7777).reason, CC_NET_DENIED);
+	assert_int_equal(cc_net_decide_port(net, &net->host_ports, 0).reason, CC_NET_NOT_ALLOWED);
+	push_all(&net->host_ports, "7777");
+	assert_int_equal(cc_net_seal(net, &err), CC_EPOLICY);
+}
+
+static void a_parent_is_written_one_way(void **state)
+{
+	static const struct {
+		const char *text, *host, *login;
+		uint16_t port; /* 0: refused */
+	} rows[] = {
+		{"http://p.test:3128", "p.test", "", 3128},
+		{"p.test:1/", "p.test", "", 1},
+		{"http://a:b@10.0.0.1:8080/", "10.0.0.1", "a:b", 8080},
+		{"http://[::1]:8080", "::1", "", 8080},
+		{"http://p.test", NULL, NULL, 0},
+		{"https://p.test:1", NULL, NULL, 0},
+		{"http://p.test:0", NULL, NULL, 0},
+		{"", NULL, NULL, 0},
+		{"http://p..test:1", NULL, NULL, 0},
+		{"http://p.test:1/x", NULL, NULL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(rows); i++) {
+		CC_AUTO(cc_net_rules) net = make("*.test", "", "", "");
+		const struct cc_net_parent *parent;
+		struct cc_err err = {0};
+
+		assert_null(cc_net_parent(net));
+		net->parent = cc_str_copy(rows[i].text);
+		T_ROW((cc_net_seal(net, &err) == CC_OK) == (rows[i].port != 0), rows[i].text);
+		parent = cc_net_parent(net);
+		T_ROW((parent != NULL) == (rows[i].port != 0), rows[i].text);
+		if (parent) {
+			T_ROW(parent->port == rows[i].port && strcmp(parent->host.text, rows[i].host) == 0,
+			      rows[i].text);
+			T_ROW(cc_view_is(parent->login, rows[i].login), rows[i].text);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +248,9 @@ int main(void)
 		cmocka_unit_test(addresses_are_decided_after),
 		cmocka_unit_test(static_names_are_found),
 		cmocka_unit_test(bad_lists_are_refused),
+		cmocka_unit_test(a_name_is_there_when_some_port_is_open),
+		cmocka_unit_test(ports_of_the_loopback_are_asked_for_one_by_one),
+		cmocka_unit_test(a_parent_is_written_one_way),
 	};
 
 	return cmocka_run_group_tests_name("net", tests, NULL, NULL);

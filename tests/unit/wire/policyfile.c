@@ -13,7 +13,7 @@ static const struct {
 	 "\"allowPaths\":[\"/r/.vscode\"],\"allowSockets\":[\"/r/s.sock\"],\"presets\":[\"packages\"]},"
 	 "\"network\":{\"enabled\":true,\"allowedDomains\":[\"*.example.com\"],\"deniedDomains\":[\"bad.example\"],"
 	 "\"privateNames\":[\"db.internal\"],\"privateCidrs\":[\"10.0.0.0/8\"],\"hosts\":{\"db.internal\":[\"10.0.0.1\"],"
-	 "\"x.internal\":\"10.0.0.2\"}},\"env\":[\"FOO\",\"BAR=baz\"]}",
+	 "\"x.internal\":\"10.0.0.2\"},\"maxConnections\":300,\"parentProxy\":\"http://p.test:3128\"},\"env\":[\"FOO\",\"BAR=baz\"]}",
 	 CC_POLICY_OPERATOR, NULL},
 	{"an empty object", "{}", CC_POLICY_OPERATOR, NULL},
 	{"comments", "// c\n{\"network\":{\"enabled\":false,},}", CC_POLICY_PROJECT, NULL},
@@ -55,6 +55,13 @@ static const struct {
 	 "p:1:23: a project file may only tighten: not allowed here"},
 	{"a project file that passes a variable", "{\"env\":[\"X\"]}", CC_POLICY_PROJECT,
 	 "p:1:2: a project file may only tighten: not allowed here"},
+	{"a project file may bound its connections", "{\"network\":{\"maxConnections\":8}}", CC_POLICY_PROJECT, NULL},
+	{"a project file that names a parent", "{\"network\":{\"parentProxy\":\"http://p.test:1\"}}", CC_POLICY_PROJECT,
+	 "p:1:13: a project file may only tighten: not allowed here"},
+	{"no connections at all", "{\"network\":{\"maxConnections\":0}}", CC_POLICY_OPERATOR,
+	 "p:1:30: a number from 1 to 16384 is expected here"},
+	{"a parent without a port", "{\"network\":{\"parentProxy\":\"http://p.test\"}}", CC_POLICY_OPERATOR,
+	 "p:1:27: the parent proxy is written http://HOST:PORT"},
 	{"a project file that names hosts", "{\"network\":{\"hosts\":{\"a.b\":\"10.0.0.1\"}}}", CC_POLICY_PROJECT,
 	 "p:1:13: a project file may only tighten: not allowed here"},
 };
@@ -120,6 +127,8 @@ static void what_is_written_reads_the_same(void **state)
 	assert_string_equal(first.data, second.data);
 	assert_int_equal(two.host_count, 2);
 	assert_int_equal(two.network, 1);
+	assert_int_equal(two.max_connections, 300);
+	assert_string_equal(two.parent_proxy, "http://p.test:3128");
 	cc_buf_done(&first);
 	cc_buf_done(&second);
 	cc_policy_done(&one);
