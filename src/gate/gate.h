@@ -13,7 +13,14 @@
 struct cc_gate;
 
 /* Twin builds only: what an attack test must find missing. */
-enum { CC_OFF_GATE = 1, CC_OFF_FILTER = 2, CC_OFF_FLOOR = 4, CC_OFF_MOUNTS = 8, CC_OFF_SPARES = 16 };
+enum {
+	CC_OFF_GATE = 1,
+	CC_OFF_FILTER = 2,
+	CC_OFF_FLOOR = 4,
+	CC_OFF_MOUNTS = 8,
+	CC_OFF_SPARES = 16,
+	CC_OFF_CAPTURE = 32
+};
 
 enum { CC_GATE_THREADS_MIN = 1, CC_GATE_THREADS_MAX = 16 };
 

@@ -91,11 +91,8 @@ static void read_twin(struct cc_init *init, const struct cc_json *root)
 	static const struct {
 		const char *name;
 		unsigned bit;
-	} names[] = {{"gate", CC_OFF_GATE},
-		     {"filter", CC_OFF_FILTER},
-		     {"floor", CC_OFF_FLOOR},
-		     {"mounts", CC_OFF_MOUNTS},
-		     {"spares", CC_OFF_SPARES}};
+	} names[] = {{"gate", CC_OFF_GATE},     {"filter", CC_OFF_FILTER}, {"floor", CC_OFF_FLOOR},
+		     {"mounts", CC_OFF_MOUNTS}, {"spares", CC_OFF_SPARES}, {"capture", CC_OFF_CAPTURE}};
 	const struct cc_json *off = cc_json_get(root, "off");
 
 	snprintf(init->fail_at, sizeof(init->fail_at), "%s", cc_json_str(root, "fail_at", ""));

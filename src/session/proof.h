@@ -11,6 +11,7 @@ struct cc_proof {
 	bool started;
 	bool names_held;
 	bool hosts_held;
+	bool captures; /* programs that ignore proxy variables are served */
 };
 
 /* Leaves nothing behind. A failure says why the sandbox did not start. */
