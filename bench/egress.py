@@ -289,7 +289,9 @@ def flat_rows(to):
     fresh = ours(50)
     base = Meter('fresh', fresh['pids'])
     rss = int(re.search(r'VmRSS:\s+(\d+)', open(f'/proc/{fresh["pids"][0]}/status').read()).group(1))
-    lines.append(f'| resident at rest, private | {base.anonymous() / 1024:.2f} MiB; with the shared pages of libc {rss / 1024:.2f} | | | |')
+    global missed
+    missed += rss > 1.5 * 1024
+    lines.append(f'| resident at rest (private: {base.anonymous() / 1024:.2f} MiB) | {rss / 1024:.2f} MiB | | | ≤ 1.50 MiB{" **missed**" if rss > 1.5 * 1024 else ""} |')
     print(lines[-1], flush=True)
     for meter in (few['meter'], many['meter'], base):
         meter.done()

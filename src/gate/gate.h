@@ -21,7 +21,8 @@ enum {
 	CC_OFF_SPARES = 16,
 	/* The launch's own tests are made all the same, and must find out. */
 	CC_OFF_UNSEEN_FLOOR = 32,
-	CC_OFF_UNSEEN_GATE = 64
+	CC_OFF_UNSEEN_GATE = 64,
+	CC_OFF_CAPTURE = 128
 };
 
 enum { CC_GATE_THREADS_MIN = 1, CC_GATE_THREADS_MAX = 16 };

@@ -58,7 +58,8 @@ static enum cc_code listen_on(struct sockets *sockets, const char *kind, uint16_
 	return code;
 }
 
-static enum cc_code capture(struct sockets *sockets, const struct cc_net_rules *net, struct cc_err *err)
+/* off: as if the kernel could not (twin builds only). */
+static enum cc_code capture(struct sockets *sockets, const struct cc_net_rules *net, bool off, struct cc_err *err)
 {
 	size_t before = sockets->count;
 	int one = 1;
@@ -69,7 +70,8 @@ static enum cc_code capture(struct sockets *sockets, const struct cc_net_rules *
 	if (code == CC_OK)
 		code = cc_capture_routes(net, err);
 	if (code == CC_OK)
-		code = cc_capture_rule(CC_PORT_CATCH, err);
+		code = off ? cc_fail(err, CC_ESYS, EOPNOTSUPP, "the capture rule: left off by the test")
+			   : cc_capture_rule(CC_PORT_CATCH, err);
 	if (code == CC_OK)
 		code = bound(SOCK_DGRAM, CC_PORT_DNS, &sockets->fds[sockets->count], err);
 	if (code == CC_OK) {
@@ -84,6 +86,7 @@ static enum cc_code capture(struct sockets *sockets, const struct cc_net_rules *
 static enum cc_code make_all(struct cc_init *init, struct sockets *sockets, struct cc_err *err)
 {
 	const struct cc_net_rules *net = init->rules->net;
+	bool off = (init->off & CC_OFF_CAPTURE) != 0;
 	struct cc_err why = {0};
 	enum cc_code code = CC_OK;
 
@@ -94,8 +97,8 @@ static enum cc_code make_all(struct cc_init *init, struct sockets *sockets, stru
 	if (code != CC_OK || net->transparent == CC_TRANSPARENT_OFF)
 		return code;
 	if (net->transparent == CC_TRANSPARENT_MUST)
-		return capture(sockets, net, err);
-	if (capture(sockets, net, &why) != CC_OK)
+		return capture(sockets, net, off, err);
+	if (capture(sockets, net, off, &why) != CC_OK)
 		snprintf(init->capture_fault, sizeof(init->capture_fault), "%.190s", why.what);
 	return CC_OK;
 }

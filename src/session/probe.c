@@ -251,6 +251,12 @@ static void prove(struct cc_probe *probe, char *const *env)
 		snprintf(item->found, sizeof(item->found), "%s",
 			 proof.hosts_held ? "a forbidden host cannot be reached"
 					  : "the refusal of a forbidden host was not seen");
+		item = add(probe, "transparent", false, proof.captures);
+		snprintf(item->found, sizeof(item->found), "%s",
+			 proof.captures ? "programs that ignore proxy variables reach allowed hosts"
+					: "programs that ignore proxy variables see no network");
+		snprintf(item->remedy, sizeof(item->remedy), "%s",
+			 proof.captures ? "" : "a kernel with nf_tables and its tproxy expression (nft_tproxy)");
 	}
 	probe->enforceable = good && proof.started && proof.names_held && proof.hosts_held;
 	probe->failing.sys = probe->enforceable ? 0 : err.sys;

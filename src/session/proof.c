@@ -27,12 +27,16 @@ struct proof_run {
 	bool over;
 	bool refused_name;
 	bool refused_host;
+	bool no_capture;
 };
 
 static void on_event(void *context, const struct cc_event *event)
 {
 	struct proof_run *run = context;
 
+	if (event->type == CC_EVENT_NOTICE && event->violation.target &&
+	    strcmp(event->violation.target, "transparent") == 0)
+		run->no_capture = true;
 	if (event->type != CC_EVENT_VIOLATION || !event->violation.action)
 		return;
 	if (strncmp(event->violation.action, "file-write", 10) == 0)
@@ -167,6 +171,7 @@ enum cc_code cc_proof_run(char *const *env, struct cc_proof *out_proof, struct c
 		out_proof->names_held = run.refused_name && exists(dir, "allowed") && !exists(dir, ".env");
 		out_proof->hosts_held = run.refused_host;
 		out_proof->late = !run.over;
+		out_proof->captures = !run.no_capture;
 	}
 	cc_prepared_done(&prepared);
 	remove_dir(dir);

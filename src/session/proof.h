@@ -11,7 +11,8 @@ struct cc_proof {
 	bool started;
 	bool names_held;
 	bool hosts_held;
-	bool late; /* the time was over before the command was */
+	bool late;     /* the time was over before the command was */
+	bool captures; /* programs that ignore proxy variables are served */
 };
 
 /* Leaves nothing behind. A failure says why the sandbox did not start. */

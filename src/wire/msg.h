@@ -26,7 +26,7 @@
  * NUL-separated relative names frozen {} / thawed {}
  *
  * setup document: {v:1, rules:<ruleset>, listen:[3128,1080], threads:2, off:[...], fail_at:STEP}
- *   "off" (twin builds only): "gate" "filter" "floor" "mounts", to show that an attack test detects.
+ *   "off" (twin builds only): "gate" "filter" "floor" "mounts" "capture", to show that an attack test detects.
  *   "bridge" (with an empty listen): the path of socat, which cc-init starts for either proxy port.
  *   "fail_at" (twin builds only): the step of cc-init that is made to fail.
  * argument block: "ARGC ENVC\n" then ARGC + ENVC NUL-terminated strings; argv[0] is looked up in the PATH of env.

@@ -12,7 +12,7 @@ probes() { ls -d /tmp/ccbox-probe-* 2>/dev/null || true; }
 	run "$CCBOX" doctor
 	echo "$output"
 	[ "$status" -eq 0 ]
-	for item in kernel bubblewrap user-namespaces landlock seccomp-notify sandbox-starts names-held hosts-held; do
+	for item in kernel bubblewrap user-namespaces landlock seccomp-notify sandbox-starts names-held hosts-held transparent; do
 		[[ $output == *" $item "* ]]
 	done
 	# its directory is gone; those of other runs on this machine come and go

@@ -321,3 +321,20 @@ print(s.server_port, flush=True); s.serve_forever()'
 	[[ $output == *"package socat"* ]]
 	[ ! -e started ]
 }
+
+@test "a kernel that cannot capture: a notice, and the proxies as ever; asked for by name it is a refusal" {
+	twin=$(dirname "$CCBOX")/ccbox-twin
+	[ -x "$twin" ] || skip "the twin is not built"
+	serve "$PYTHON" "$BASE/echo.py"
+	CCBOX_TWIN_OFF=capture run "$twin" run --quiet --allow-host up.test --host up.test=127.0.0.1 -- sh -c "
+		$PYTHON talk.py up.test $PORT && echo captured
+		curl -sS --max-time 20 http://evil.test/"
+	echo "$output"
+	[[ $output != *captured* ]]
+	[[ $output == *"evil.test:80 - not-allowed"* ]]
+	"$CCBOX" events --json | grep -q '"target":"transparent".*"reason":"programs that ignore the proxy variables see no network here"'
+	CCBOX_TWIN_OFF=capture run "$twin" run --transparent on -- touch started
+	[ "$status" -eq 125 ]
+	[[ $output == *"capture rule"* ]]
+	[ ! -e started ]
+}
