@@ -263,7 +263,7 @@ static int complete(struct cc_call *call, struct cc_loc *out, const char *known,
 {
 	int len;
 
-	if (out->at.nlink == 0) /* a deleted directory takes no names */
+	if (out->at.nlink == 0 && !out->special) /* a deleted directory takes no names */
 		return faccessat(out->parent, ".", F_OK, 0) < 0 ? -errno : -ENOENT;
 	len = cc_k_fdpath(out->parent, out->path, PATH_MAX);
 	if (len < 0)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,6 +249,7 @@ int main(int argc, char **argv)
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
 
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+	signal(SIGPIPE, SIG_IGN); /* a FIFO whose reader is gone */
 	memset(run.slots, 0xff, sizeof(run.slots));
 	for (run.op = 0; run.op < total; run.op++) {
 		unsigned what;
