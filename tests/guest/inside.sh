@@ -108,12 +108,18 @@ folding() {
 	without "casefold reads" gate --read-deny kept.txt ./attack-fold reads
 	without "casefold fold" gate,floor ./attack-fold
 	attack run "casefold links" ./attack-links
+	echo "== casefold explain"
+	cd /var/tmp || return
+	says "another spelling is refused" 1 "name:folded" $ccbox explain create "$(printf 'id.\342\204\252ey')"
+	says "an ASCII name is not" 0 "allowed" $ccbox explain create fine.txt
+	cd /opt/ccbox/tests || exit 1
 }
 refused_file_systems() {
 	place vfat -t vfat -o umask=0 /dev/vdf || return
 	mkdir -p /var/tmp/work && cd /var/tmp/work || return
 	says "FAT: refused, with what to do" 125 "rules about names cannot be held there; work on a copy, or bind it read-only" \
 		$ccbox run --quiet -- touch started
+	says "FAT: explain says the same" 1 "mount:refused" $ccbox explain create fine.txt
 	says "FAT, read-only: the command runs" 0 "seen" $ccbox run --quiet --bind "$PWD:ro" -- echo seen
 	cd /opt/ccbox/tests || exit 1
 	busybox umount -l /var/tmp
