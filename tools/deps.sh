@@ -12,6 +12,7 @@ script:bsdutils wget:wget openssl:openssl socat:socat http-parser:libhttp-parser
 long='clang-14|clang:clang-14|clang fuzzer:libclang-rt-14-dev|libclang-rt-dev chromium:chromium
 qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio /usr/sbin/modprobe:kmod /usr/sbin/mke2fs:e2fsprogs
 /usr/sbin/mkfs.btrfs:btrfs-progs /usr/sbin/mkfs.xfs:xfsprogs /usr/sbin/mkfs.vfat:dosfstools
+/usr/sbin/mkfs.exfat:exfatprogs /usr/sbin/mkfs.ntfs:ntfs-3g
 aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross
 qemu-aarch64-static|qemu-aarch64:qemu-user-static|qemu-user'
 case ${1:-run} in

@@ -2,13 +2,19 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "os/fd.h"
+#include "os/mount.h"
+#include "plan/filesystems.h"
 #include "policy/decide.h"
+#include "policy/names.h"
 #include "session/prepare.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 struct answer {
@@ -76,6 +82,35 @@ static enum cc_code canonical(const char *path, const char *cwd, struct cc_buf *
 	return CC_OK;
 }
 
+/* What only the place can say: a file system on which names cannot be held, a directory that folds case. */
+static bool refused_by_place(const struct cc_mount *mount, const char *path, struct answer *out)
+{
+	char line[4096];
+	struct statfs fs;
+	CC_AUTO_FD top = open(mount->path, O_PATH | O_CLOEXEC);
+
+	if (top >= 0 && fstatfs(top, &fs) == 0 && cc_mount_line(top, line, sizeof(line)))
+		out->reason = cc_fs_refusal(cc_fs_of((uint64_t)fs.f_type, line));
+	if (top >= 0 && out->reason) {
+		out->rule = "mount:refused";
+		return true;
+	}
+	for (size_t at = strlen(mount->path) + 1; at < strlen(path);) {
+		struct cc_view part = cc_path_part(cc_view_of(path), at);
+		char *parent = strndup(path, at);
+		CC_AUTO_FD dir = parent ? open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+		free(parent);
+		if (dir >= 0 && cc_name_could_fold(part) && cc_dir_folds(dir)) {
+			out->rule = "name:folded";
+			out->reason = "the directory takes other letters for these";
+			return true;
+		}
+		at += part.len + 1;
+	}
+	return false;
+}
+
 static enum cc_code ask_path(const struct cc_rules *rules, enum cc_verb verb, const char *path, const char *cwd,
 			     struct answer *out, struct cc_err *err)
 {
@@ -94,6 +129,11 @@ static enum cc_code ask_path(const struct cc_rules *rules, enum cc_verb verb, co
 	out->renamed = decision.judge != CC_JUDGE_HISTORY && decision.judge != CC_JUDGE_BARE;
 	out->rule = cc_decision_id(&decision);
 	out->reason = decision.rule ? decision.rule->reason : NULL;
+	if (verb != CC_VERB_READ && decision.mount && !out->private &&
+	    refused_by_place(decision.mount, out->object.data, out)) {
+		out->allowed = out->judged = false;
+		return CC_OK;
+	}
 	cc_decision_grant(&decision, &ask, &out->grant);
 	return CC_OK;
 }

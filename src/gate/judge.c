@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "gate/resolve.h"
 #include "os/fd.h"
+#include "os/mount.h"
+#include "policy/names.h"
 #include "review/config.h"
 
 #include <errno.h>
@@ -11,7 +13,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -288,35 +289,13 @@ int cc_judge_first(struct cc_call *call, const struct cc_loc *loc, uint64_t mode
  * U+017F is an s, U+212A a k, and characters without a shape are nothing. The kernel also keeps the spelling that was
  * used first, so the canonical path of a forbidden file may be one of those. Rules know ASCII letters in both cases;
  * what is not ASCII could be a name that they know (docs/decisions/folding.md). */
-enum { FOLDS_CASE = 0x40000000 };
-#define GET_FLAGS _IOR('f', 1, long) /* FS_IOC_GETFLAGS; linux/fs.h quarrels with sys/mount.h */
-
 /* A directory that does not let itself be looked at is taken for one that folds, where its file system knows that. */
 static bool directory_folds(const struct cc_gate_mount *mount, int at, const char *path)
 {
 	CC_AUTO_FD fd = cc_k_openat2(at, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0,
 				     CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_MAGICLINKS);
-	long flags = 0;
 
-	if (fd < 0)
-		return mount->may_fold;
-	return ioctl(fd, GET_FLAGS, &flags) == 0 && flags & FOLDS_CASE;
-}
-
-/* It could be folded to something: it has a byte that is not ASCII, and none that stands nowhere in UTF-8 (with one of
- * those in it, the kernel compares the whole name byte by byte). */
-static bool could_fold(const char *at, size_t len)
-{
-	bool plain = true;
-
-	for (size_t i = 0; i < len; i++) {
-		unsigned char byte = (unsigned char)at[i];
-
-		if (byte == 0xc0 || byte == 0xc1 || byte >= 0xf5)
-			return false;
-		plain = plain && byte < 0x80;
-	}
-	return !plain;
+	return fd < 0 ? mount->may_fold : cc_dir_folds(fd);
 }
 
 static bool is_ascii(const char *at, size_t len)
@@ -341,7 +320,7 @@ bool cc_may_be_another_name(const struct cc_gate_mount *mount, int dir, const ch
 			at++;
 		for (end = at; end < len && path[end] != '/';)
 			end++;
-		if (!could_fold(path + at, end - at))
+		if (!cc_name_could_fold((struct cc_view){path + at, end - at}))
 			continue;
 		memcpy(parent, path, at);
 		parent[at] = '\0';

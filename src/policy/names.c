@@ -338,3 +338,17 @@ size_t cc_path_parts_end(struct cc_view path, size_t start, size_t count)
 		end += 1 + cc_path_part(path, end + 1).len;
 	return end;
 }
+
+bool cc_name_could_fold(struct cc_view name)
+{
+	bool ascii = true;
+
+	for (size_t i = 0; i < name.len; i++) {
+		unsigned char byte = (unsigned char)name.ptr[i];
+
+		if (byte == 0xc0 || byte == 0xc1 || byte >= 0xf5)
+			return false;
+		ascii = ascii && byte < 0x80;
+	}
+	return !ascii;
+}

@@ -72,6 +72,10 @@ bool cc_pattern_names(const struct cc_pattern *pattern, struct cc_view path, siz
 /* Offset behind the count-th part of path counted from offset start. */
 size_t cc_path_parts_end(struct cc_view path, size_t start, size_t count);
 
+/* A directory that folds case could take the name for another: it has a byte that is not ASCII, and none that stands
+ * nowhere in UTF-8 (with one of those in it, the kernel compares the whole name byte by byte). */
+bool cc_name_could_fold(struct cc_view name);
+
 /* The part of path that starts at offset start. */
 static inline struct cc_view cc_path_part(struct cc_view path, size_t start)
 {

@@ -7,7 +7,7 @@ build=$(realpath "$1") source=$(realpath "$2") suite=$3 tests=$4
 skip() { printf '1..0 # SKIP %s\n' "$1"; exit 0; }
 bail() { printf 'Bail out! %s\n' "$1"; exit 1; }
 PATH=$PATH:/usr/sbin:/sbin
-for tool in qemu-system-x86_64 busybox cpio modprobe depmod xz mkfs.btrfs mkfs.xfs mkfs.vfat mke2fs; do
+for tool in qemu-system-x86_64 busybox cpio modprobe depmod xz mke2fs mkfs.btrfs mkfs.xfs mkfs.vfat mkfs.exfat mkfs.ntfs; do
 	command -v "$tool" >/dev/null || skip "no $tool here"
 done
 reason=$(mktemp)
@@ -38,7 +38,7 @@ cp "$source/tests/guest/init.sh" "$place/cpio/init"
 chmod 755 "$place/cpio/init"
 ln -s "$kernel/lib/modules" "$place/modules/lib/modules"
 [ -e "$kernel/lib/modules/$version/modules.dep.bin" ] || depmod -b "$place/modules" "$version"
-for module in virtio_pci virtio_blk crc32c_generic ext4 btrfs xfs vfat nls_cp437 nls_ascii nls_utf8 overlay loop 9pnet_virtio 9p; do
+for module in virtio_pci virtio_blk crc32c_generic ext4 btrfs xfs vfat nls_cp437 nls_ascii nls_utf8 exfat ntfs3 overlay loop 9pnet_virtio 9p; do
 	modprobe -d "$place/modules" -S "$version" --show-depends "$module" 2>/dev/null || true
 done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r path; do
 	name=${path##*/}
@@ -53,7 +53,7 @@ mkdir "$place/shared"
 chmod 777 "$place/shared"
 
 drives=
-for name in root ext4 fold btrfs xfs vfat; do
+for name in root ext4 fold btrfs xfs vfat exfat ntfs; do
 	drives="$drives -drive if=virtio,format=raw,snapshot=on,file=$disks/$name.img"
 done
 # shellcheck disable=SC2086

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The guest's disks: a root file system of this machine's own programs (no download, no network in it), and an empty disk for
 # each file system that the tests use as a bind. Needs no privilege.
-# usage: image.sh BUILD SOURCE DIR      made once for all kernels; DIR gets root.img ext4.img fold.img btrfs.img xfs.img vfat.img
+# usage: image.sh BUILD SOURCE DIR      made once for all kernels; DIR gets root.img and one for each file system
 set -eu
 build=$1 source=$2 out=$3
 root=$out/root
@@ -70,3 +70,5 @@ disk fold 64M mke2fs -q -F -t ext4 -O casefold -E encoding=utf8
 disk btrfs 160M mkfs.btrfs -q -f
 disk xfs 320M mkfs.xfs -q -f
 disk vfat 32M mkfs.vfat
+disk exfat 32M mkfs.exfat
+disk ntfs 32M mkfs.ntfs -F -q

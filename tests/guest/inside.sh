@@ -41,7 +41,7 @@ place() { # FILE SYSTEM, options of mount: what lies at /var/tmp from here on
 	echo "== $1"
 	shift
 	busybox umount -l /var/tmp 2>/dev/null
-	if mount "$@" /var/tmp && { chmod 1777 /var/tmp || [ "$2" = vfat ]; }; then
+	if mount "$@" /var/tmp && { chmod 1777 /var/tmp || [ "$3" = -o ]; }; then
 		echo "ok - mounted"
 	else
 		echo "not ok - mounted"
@@ -108,15 +108,25 @@ folding() {
 	without "casefold reads" gate --read-deny kept.txt ./attack-fold reads
 	without "casefold fold" gate,floor ./attack-fold
 	attack run "casefold links" ./attack-links
+	echo "== casefold explain"
+	cd /var/tmp || return
+	says "another spelling is refused" 1 "name:folded" $ccbox explain create "$(printf 'id.\342\204\252ey')"
+	says "an ASCII name is not" 0 "allowed" $ccbox explain create fine.txt
+	cd /opt/ccbox/tests || exit 1
 }
 refused_file_systems() {
-	place vfat -t vfat -o umask=0 /dev/vdf || return
-	mkdir -p /var/tmp/work && cd /var/tmp/work || return
-	says "FAT: refused, with what to do" 125 "rules about names cannot be held there; work on a copy, or bind it read-only" \
-		$ccbox run --quiet -- touch started
-	says "FAT, read-only: the command runs" 0 "seen" $ccbox run --quiet --bind "$PWD:ro" -- echo seen
-	cd /opt/ccbox/tests || exit 1
-	busybox umount -l /var/tmp
+	for fs in vfat:vdf exfat:vdg ntfs3:vdh; do
+		name=${fs%:*}
+		grep -qw "$name" /proc/filesystems || { echo "# this kernel has no $name"; continue; }
+		place "$name" -t "$name" -o umask=0 "/dev/${fs#*:}" || continue
+		mkdir -p /var/tmp/work && cd /var/tmp/work || return
+		says "refused, with what to do" 125 "rules about names cannot be held there; work on a copy, or bind it read-only" \
+			$ccbox run --quiet -- touch started
+		says "explain says the same" 1 "mount:refused" $ccbox explain create fine.txt
+		says "read-only: the command runs" 0 "seen" $ccbox run --quiet --bind "$PWD:ro" -- echo seen
+		cd /opt/ccbox/tests || exit 1
+		busybox umount -l /var/tmp
+	done
 }
 other_abis() {
 	attack both "i386" ./attack-abi /usr/lib/other-abi-32 killed

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
-enum { TABLE_MAX = 4 << 20 };
+enum { TABLE_MAX = 4 << 20, FOLDS_CASE = 0x40000000 };
+#define GET_FLAGS _IOR('f', 1, long) /* FS_IOC_GETFLAGS; linux/fs.h quarrels with sys/mount.h */
 
 static long mount_id(int fd)
 {
@@ -46,4 +48,11 @@ bool cc_mount_line(int fd, char *out, size_t cap)
 		}
 	cc_buf_done(&text);
 	return found;
+}
+
+bool cc_dir_folds(int fd)
+{
+	long flags = 0;
+
+	return ioctl(fd, GET_FLAGS, &flags) == 0 && flags & FOLDS_CASE;
 }

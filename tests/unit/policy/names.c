@@ -127,6 +127,29 @@ static void paths_are_clean_or_refused(void **state)
 	assert_false(cc_path_within(cc_view_of("/"), cc_view_of("/a")));
 }
 
+static void what_could_fold_is_valid_and_not_ascii(void **state)
+{
+	static const struct {
+		const char *name;
+		bool could;
+	} folds[] = {{"plain.txt", false},
+		     {"", false},
+		     {"id.\xe2\x84\xaa"
+		      "ey",
+		      true},
+		     {".e\xe2\x80\x8cnv", true},
+		     {"caf\xc3\xa9", true},
+		     {"\xff\xfe", false},
+		     {"k\xff.pem", false},
+		     {"\xc0\xaf", false},
+		     {"\xf5\x80\x80\x80", false},
+		     {"\xf4\x8f\xbf\xbf", true}};
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(folds); i++)
+		T_ROW(cc_name_could_fold(cc_view_of(folds[i].name)) == folds[i].could, folds[i].name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +157,7 @@ int main(void)
 		cmocka_unit_test(a_pattern_is_met_from_a_part_on),
 		cmocka_unit_test(what_can_never_match_is_refused),
 		cmocka_unit_test(paths_are_clean_or_refused),
+		cmocka_unit_test(what_could_fold_is_valid_and_not_ascii),
 	};
 
 	return cmocka_run_group_tests_name("names", tests, NULL, NULL);
