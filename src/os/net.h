@@ -37,6 +37,8 @@ bool cc_net_local(int fd, struct cc_addr *out, uint16_t *out_port);
 /* Connects a socket that was made elsewhere, perhaps in another network namespace, to that one's 127.0.0.1. */
 CC_MUST enum cc_code cc_net_connect_loopback(int fd, uint16_t port, struct cc_err *err);
 
+bool cc_net_is_this_host(const char *name); /* the machine's own name, in any case of letters */
+
 /* One datagram, and back to where it came from. */
 struct cc_net_from {
 	char room[128];

@@ -91,7 +91,9 @@ static size_t answer_host(struct cc_shared *shared, const struct cc_dns_query *q
 	uint8_t addr[4];
 	const uint8_t *given = addr;
 
-	if (strcmp(host->text, "localhost") == 0 || cc_view_ends(cc_view_of(host->text), ".localhost"))
+	/* Many programs ask for the machine's own name, and mean the place they are in. */
+	if (strcmp(host->text, "localhost") == 0 || cc_view_ends(cc_view_of(host->text), ".localhost") ||
+	    cc_net_is_this_host(host->text))
 		return cc_dns_answer(query, CC_DNS_OK, query->type == CC_DNS_A ? loopback : NULL, NULL, out);
 	decision = cc_net_decide_name(shared->net, host);
 	if (!decision.allowed) {

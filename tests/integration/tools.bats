@@ -351,3 +351,15 @@ start_sshd() {
 	[[ $output == *42* ]]
 	[ "$status" -eq 0 ]
 }
+
+@test "git over plain ssh, which knows of no proxy, goes by the name too; another name is refused" {
+	start_sshd
+	git init -q "$BASE/far"
+	(cd "$BASE/far" && git commit -q --allow-empty -m far)
+	ssh="ssh -i $PWD/login -o UserKnownHostsFile=$PWD/known -o StrictHostKeyChecking=yes"
+	run box --transparent on --host git.test=127.0.0.1 --allow-host "git.test:$PORT" --env "GIT_SSH_COMMAND=$ssh" -- sh -c "
+		git ls-remote ssh://$LOGIN@git.test:$PORT$BASE/far; git ls-remote ssh://$LOGIN@other.test:$PORT$BASE/far"
+	echo "$output"
+	[[ $output == *refs/heads/main* ]]
+	[[ $output == *"refused network-outbound other.test (not-allowed)"* ]]
+}

@@ -109,6 +109,7 @@ static void names(void)
 	struct answer again = query("ECHO.test", 1);
 	struct answer other = query("a.wild.test", 1);
 	struct answer none;
+	char own[256];
 
 	tap(one.code == 0 && one.count == 1 && one.addr[0] == 198 && one.addr[1] == 18, "5",
 	    "an allowed name has an address that stands for it");
@@ -126,6 +127,7 @@ static void names(void)
 	    "with the flag that would allow it");
 	tap(query("wild.test", 1).code == 3, "5", "the apex of a pattern is not covered");
 	tap(query("localhost", 1).addr[0] == 127, "5", "localhost is the loopback");
+	tap(gethostname(own, sizeof(own)) == 0 && query(own, 1).addr[0] == 127, "5", "so is the machine's own name");
 	tap(query("metadata.google.internal", 1).code == 3, "5", "metadata names do not exist");
 	tap(query("gateway.ccbox.internal", 1).code == 0, "8", "the reserved name has an address");
 }

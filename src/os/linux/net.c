@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -214,4 +215,11 @@ void cc_net_answer(int fd, const void *bytes, size_t len, const struct cc_net_fr
 {
 	(void)sendto(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)(const void *)to->room,
 		     to->len);
+}
+
+bool cc_net_is_this_host(const char *name)
+{
+	char own[256];
+
+	return gethostname(own, sizeof(own)) == 0 && own[0] && strcasecmp(own, name) == 0;
 }
