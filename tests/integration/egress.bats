@@ -120,7 +120,7 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	[[ $output == *"refused at once"* ]]
 }
 
-@test "--transparent off: no resolver, no capture, the proxies as ever" {
+@test "transparent off: no resolver, no capture, the proxies as ever" {
 	serve "$PYTHON" "$BASE/echo.py"
 	run box --transparent off --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" talk.py up.test "$PORT"
 	[ "$status" -ne 0 ]
@@ -173,7 +173,7 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	[[ $output != *TRANSPARENT* ]]
 }
 
-@test "--publish: a port inside is reachable on the host's loopback, and only that one" {
+@test "publish: a port inside is reachable on the host's loopback, and only that one" {
 	port=$(free_port)
 	other=$(free_port)
 	# 3>&- : bats waits for whoever holds its descriptor
@@ -195,7 +195,7 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	"$CCBOX" events --json | grep -q "\"closed\":{\"target\":\"127.0.0.1:$port\",\"process\":\"publish\",\"up\":10,\"down\":14"
 }
 
-@test "--publish of a port that is taken starts nothing" {
+@test "publish of a port that is taken starts nothing" {
 	serve "$PYTHON" "$BASE/echo.py"
 	run "$CCBOX" run --publish "$PORT" -- touch started
 	[ "$status" -eq 125 ]
@@ -208,7 +208,7 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	[ ! -e started ]
 }
 
-@test "--host-port: that port of the host's loopback, and nothing else of it" {
+@test "host-port: that port of the host's loopback, and nothing else of it" {
 	serve "$PYTHON" "$BASE/echo.py"
 	run box -- "$PYTHON" talk.py 127.0.0.1 "$PORT"
 	[ "$status" -ne 0 ]
@@ -289,7 +289,7 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	for word in allow malformed not-allowed denied; do grep -q "$word" "$BASE/live"; done
 }
 
-@test "--bridge socat: the same verdicts through pairs of socat, which the agent cannot end; nothing is left" {
+@test "bridge socat: the same verdicts through pairs of socat, which the agent cannot end; nothing is left" {
 	command -v socat >/dev/null || skip "socat is not installed"
 	serve "$PYTHON" -u -c 'import http.server
 s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
@@ -309,7 +309,7 @@ print(s.server_port, flush=True); s.serve_forever()'
 	[ "$status" -eq 125 ]
 }
 
-@test "--bridge socat without socat names the package and starts nothing" {
+@test "bridge socat without socat names the package and starts nothing" {
 	[ ! -x /usr/bin/socat ] || { [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; } || skip "socat cannot be hidden here"
 	if [ -x /usr/bin/socat ]; then
 		run unshare -m sh -c 'mount --bind /dev/null /usr/bin/socat && "$@"' sh "$CCBOX" run --bridge socat -- touch started
