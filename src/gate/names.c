@@ -327,7 +327,7 @@ static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, in
 	CC_AUTO_LOC to = {.parent = -1};
 	/* No whiteouts: they are device nodes (attacks 14). */
 	int result = flags & ~(uint64_t)(NOREPLACE | EXCHANGE) || flags == (NOREPLACE | EXCHANGE) ? -EINVAL : 0;
-	int copied;
+	int copied, first;
 
 	if (result == 0)
 		result = cc_target_path(call, from_at, from_path);
@@ -336,20 +336,19 @@ static int rename_paths(struct cc_call *call, int from_dir, uint64_t from_at, in
 		result = place(call, from_dir, from_path, &from);
 	if (result == 0) {
 		result = copied ? copied : place(call, to_dir, to_path, &to);
-		if (result == -ENAMETOOLONG && to.parent >= 0) {
-			/* a name that is too long is the last thing the kernel sees */
-			result = cc_natural_rename(&from, &to, true);
-			if (result == 0)
-				result = cc_natural(call->gate, CC_VERB_RENAME_FROM, &from);
-			return result ? result : -ENAMETOOLONG;
+		if (cc_is_late(result, &to)) {
+			first = cc_natural_rename(&from, &to, true);
+			if (first == 0)
+				first = cc_natural(call->gate, CC_VERB_RENAME_FROM, &from);
+			return first ? first : result;
 		}
 		if (result && faccessat(from.parent, ".", F_OK, 0) < 0)
 			return -errno; /* which the kernel meets first */
-	} else if (result == -ENAMETOOLONG && from.parent >= 0) {
-		result = copied ? copied : place(call, to_dir, to_path, &to);
-		if (result == 0 || (result == -ENAMETOOLONG && to.parent >= 0))
-			result = cc_natural_rename(&from, &to, !(flags & NOREPLACE));
-		return result ? result : -ENAMETOOLONG;
+	} else if (cc_is_late(result, &from)) {
+		first = copied ? copied : place(call, to_dir, to_path, &to);
+		if (first == 0 || cc_is_late(first, &to))
+			first = cc_natural_rename(&from, &to, !(flags & NOREPLACE));
+		return first ? first : result;
 	}
 	return result ? result : rename_places(call, &from, &to, (unsigned)flags);
 }

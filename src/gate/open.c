@@ -217,7 +217,7 @@ static int open_scoped_once(struct cc_call *call, int scope, const char *path, c
 		return -errno;
 	result = cc_locate_from(call, &base, path, want->resolve, &loc);
 	if (result < 0)
-		return result;
+		return cc_is_late(result, &loc) && loc.slash && want->flags & O_CREAT ? -EISDIR : result;
 	if (loc.special)
 		return open_scoped_object(call, scope, path, want);
 	if (loc.mount) {
@@ -326,8 +326,8 @@ static int open_any(struct cc_call *call, int dirfd, char path[PATH_MAX], const 
 			result = cc_locate_from(call, &base, path, want->resolve, &loc);
 		else
 			result = cc_locate(call, dirfd, path, &loc);
-		if (result < 0)
-			return result;
+		if (result < 0) /* "name/" is asked first, once its directory is found */
+			return cc_is_late(result, &loc) && loc.slash && want->flags & O_CREAT ? -EISDIR : result;
 		result = loc.mount ? open_here(call, want, &loc) : open_outside(call, want, &loc);
 		if (result == -ELOOP && want->flags & O_CREAT && want->flags & O_EXCL)
 			return -EEXIST;

@@ -304,7 +304,7 @@ int cc_locate_from(struct cc_call *call, int *base, const char *path, uint64_t r
 	if (result < 0)
 		return result;
 	if (too_long) /* said to whoever may search there */
-		return faccessat(out->parent, ".", F_OK, 0) < 0 ? -errno : too_long;
+		return faccessat(out->parent, ".", F_OK, 0) < 0 ? -errno : out->at.nlink ? too_long : -ENOENT;
 	return complete(call, out, NULL, 0);
 }
 

@@ -21,6 +21,13 @@ int cc_locate(struct cc_call *call, int dirfd, const char *path, struct cc_loc *
  * openat2's bits for the way to the parent. */
 int cc_locate_from(struct cc_call *call, int *base, const char *path, uint64_t resolve, struct cc_loc *out);
 
+/* Was all found but the name itself? One that is too long, and a directory that was removed, are the last things the
+ * kernel sees. */
+static inline bool cc_is_late(int result, const struct cc_loc *loc)
+{
+	return (result == -ENAMETOOLONG || result == -ENOENT) && loc->parent >= 0;
+}
+
 /* The object itself. */
 enum { CC_FOLLOW = 1, CC_EMPTY_OK = 2, CC_NO_MAGIC = 4 };
 int cc_find(struct cc_call *call, int dirfd, const char *path, unsigned flags, struct cc_obj *out);

@@ -95,7 +95,7 @@ for action, target, spelled, rule, flag in want:
 assert len(seen) == len(want), (len(seen), seen)'
 }
 
-@test "--learn: refused all the same; the policy it prints lets the next run through" {
+@test "learn: refused all the same; the policy it prints lets the next run through" {
 	cat >"$BASE/work.sh" <<'END'
 set -e
 echo S=1 >.env
@@ -143,7 +143,7 @@ END
 	[ -e .env ] && [ -e .vscode/settings.json ] && [ -d deep/x.pem ]
 }
 
-@test "--learn: what nothing opens is said, never proposed; nothing refused needs no policy" {
+@test "learn: what nothing opens is said, never proposed; nothing refused needs no policy" {
 	git init -q .
 	run "$CCBOX" run --quiet --learn -- sh -c 'mkfifo f; git config core.fsmonitor x; echo x >/usr/made; exit 0'
 	[ "$status" -eq 0 ]
@@ -156,7 +156,7 @@ END
 	[ "$output" = "ccbox: nothing was refused: no policy is needed" ]
 }
 
-@test "--learn: hosts, and a flood of different names" {
+@test "learn: hosts, and a flood of different names" {
 	run "$CCBOX" run --quiet --learn -- sh -c 'curl -sS -m 5 https://denied.test/; curl -sS -m 5 https://other.test:8443/; exit 0'
 	[[ $output == *'"allowedDomains": ["denied.test","other.test'* ]]
 	run "$CCBOX" run --quiet --learn -- sh -c 'i=0; while [ $i -lt 600 ]; do (: >n$i.key) 2>/dev/null; i=$((i+1)); done; exit 0'
