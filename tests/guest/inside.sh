@@ -58,7 +58,7 @@ says() { # LABEL, status, a text that is said, COMMAND...: with nothing started
 		got=$?
 		grep -q 'did not come to its end in 2 seconds' /tmp/said || break
 	done
-	if [ $got = "$status" ] && grep -qF -- "$text" /tmp/said && [ ! -e started ]; then
+	if [ $got = "$status" ] && { [ -z "$text" ] || grep -qF -- "$text" /tmp/said; } && [ ! -e started ]; then
 		echo "ok - $label"
 	else
 		echo "not ok - $label"
@@ -143,6 +143,22 @@ yama() {
 		echo "== yama $scope"
 		says "doctor proves it" 0 "holds every rule" $ccbox doctor
 	done
+}
+# The product as a person uses it, whole, as an ordinary user.
+daily() {
+	echo "== daily"
+	here=$(mktemp -d /home/ann/daily.XXXXXX) && chown 1000:1000 "$here" && cd "$here" || return
+	says "git works" 0 "made inside" $as_user $ccbox run --quiet -- sh -c 'git init -q . && echo x >f && git add f &&
+		git -c user.name=a -c user.email=a@b commit -qm "made inside" && git log --format=%s'
+	says "git outside sees it" 0 "made inside" $as_user git -C "$here" log --format=%s
+	says "a forbidden name is refused and told" 2 "refused file-write-create" $as_user $ccbox run -- sh -c 'echo x >.env'
+	says "and was not made" 1 "" $as_user test -e "$here/.env"
+	says "so is a hook" 2 "refused file-write-create" $as_user $ccbox run -- sh -c 'mkdir -p .git/hooks; echo x >.git/hooks/post-commit'
+	says "a forbidden host too" 0 "network-outbound" $as_user $ccbox run -- sh -c \
+		'/run/ccbox/cc-connect forbidden.example 443 </dev/null; sleep 1; exit 0'
+	says "a program that was just written runs" 0 "hello" $as_user $ccbox run --quiet -- sh -c 'cp /bin/echo e && ./e hello'
+	says "the exit code is the command's" 7 "" $as_user $ccbox run --quiet -- sh -c 'exit 7'
+	cd /opt/ccbox/tests || exit 1
 }
 # no return from 3: the last section of a guest
 yama_closed() {
