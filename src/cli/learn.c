@@ -135,13 +135,17 @@ static void drop_covered(struct cc_strv *paths)
 		for (size_t k = 0; k < paths->count && !covered; k++) {
 			struct cc_view other = cc_view_of(paths->items[k]), path = cc_view_of(paths->items[i]);
 
-			covered = k != i && cc_path_within(path, other) && (other.len < path.len || k < i);
+			/* what was dropped already is empty, and another one covers all that it did */
+			covered = k != i && other.len && cc_path_within(path, other) && (other.len < path.len || k < i);
 		}
 		if (covered)
-			free(paths->items[i]);
-		else
-			paths->items[kept++] = paths->items[i];
+			paths->items[i][0] = '\0';
 	}
+	for (size_t i = 0; i < paths->count; i++)
+		if (paths->items[i][0])
+			paths->items[kept++] = paths->items[i];
+		else
+			free(paths->items[i]);
 	paths->count = kept;
 }
 

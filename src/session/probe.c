@@ -38,6 +38,10 @@ static const struct {
 	 "user namespaces are used up or switched off: sysctl user.max_user_namespaces=15000"},
 	{"No space left on device",
 	 "user namespaces are used up or switched off: sysctl user.max_user_namespaces=15000"},
+	/* EACCES is what a security module says; a switch or a container says EPERM */
+	{"reating new namespace failed: Permission denied",
+	 "AppArmor keeps user namespaces from this program: install the AppArmor profile shipped in share/ccbox/apparmor, or "
+	 "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
 	{"reating new namespace failed",
 	 "user namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1, or "
 	 "in a container: start it with --security-opt seccomp=unconfined"},

@@ -55,6 +55,18 @@ for abi in 32 x32; do
 	"${CC:-cc}" -m$abi -O1 -nostdlib -static -ffreestanding -fno-pic -fno-pie -no-pie -fno-stack-protector -fcf-protection=none \
 		-o "$root/usr/lib/other-abi-$abi" "$source/tests/guest/other_abi.c"
 done
+# AppArmor's parser knows rules about user namespaces from Debian 13 on: it comes with that release's C library.
+if aa=$("$source/tools/debs.sh" trixie apparmor libc6); then
+	mkdir -p "$root/opt/apparmor/etc" "$root/usr/local/bin" "$root/usr/local/libexec/ccbox" "$root/opt/restricted"
+	cp -L "$aa/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" "$aa/usr/lib/x86_64-linux-gnu/libc.so.6" \
+		"$aa/usr/sbin/apparmor_parser" "$root/opt/apparmor/"
+	cp -r "$aa/etc/apparmor.d/abi" "$aa/etc/apparmor.d/tunables" "$root/opt/apparmor/etc/"
+	cp "$source/share/apparmor/ccbox" "$root/opt/apparmor/"
+	# installed, because the profile is for the installed program
+	cp "$build/ccbox" "$root/usr/local/bin/"
+	cp "$build/cc-init" "$build/cc-proxy" "$build/cc-connect" "$root/usr/local/libexec/ccbox/"
+	cp "$root/usr/bin/dash" "$root/opt/restricted/sh"
+fi
 chmod -R a+rX "$root"
 
 disk() { # NAME SIZE PROGRAM [ARG]...: an empty disk, formatted

@@ -10,6 +10,7 @@ static const struct {
 	{"bwrap: setting up uid map: Permission denied", "apparmor"},
 	{"bwrap: setting up uid map: Operation not permitted", "CAP_SETFCAP"},
 	{"bwrap: Creating new namespace failed: Operation not permitted", "unprivileged_userns_clone"},
+	{"bwrap: Creating new namespace failed: Permission denied", "apparmor"},
 	{"bwrap: No permissions to creating new namespace, likely because the kernel does not allow", "clone"},
 	{"bwrap: Creating new namespace failed: nesting depth or No space left on device", "max_user_namespaces"},
 	{"bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)",
