@@ -23,7 +23,7 @@ CPUACCT = '/sys/fs/cgroup/cpuacct'
 ROUNDS = 5
 TUNNELS, REQUESTS, BULK, IDLE = 1200, 3000, 512, 5000
 TICK = os.sysconf('SC_CLK_TCK')
-started = []
+started, meters = [], []
 
 
 def start(argv, **more):
@@ -43,6 +43,7 @@ class Meter:
                 open(os.path.join(self.group, 'cgroup.procs'), 'w').write(str(pid))
         except OSError:
             self.group = None
+        meters.append(self)
 
     def read(self):
         if self.group:
@@ -265,8 +266,6 @@ def namespace_row(to):
             inside.append((meter.read() - first) / TUNNELS)
     box.stdin.close()
     row('a tunnel out of a session, to one on the host', statistics.median(inside), {'host loopback': statistics.median(outside)}, 1.10, micro)
-    meter.done()
-    host['meter'].done()
 
 
 def flat_rows(to):
@@ -293,8 +292,6 @@ def flat_rows(to):
     missed += rss > 1.5 * 1024
     lines.append(f'| resident at rest (private: {base.anonymous() / 1024:.2f} MiB) | {rss / 1024:.2f} MiB | | | ≤ 1.50 MiB{" **missed**" if rss > 1.5 * 1024 else ""} |')
     print(lines[-1], flush=True)
-    for meter in (few['meter'], many['meter'], base):
-        meter.done()
 
 
 def main():
@@ -321,8 +318,8 @@ def main():
             except OSError:
                 pass
             child.wait()
-        for proxy in proxies.values():
-            proxy['meter'].done()
+        for meter in meters:  # empty only now
+            meter.done()
         shutil.rmtree(BASE, ignore_errors=True)
     if '--write' in sys.argv:
         page = 'docs/benchmarks.md'
