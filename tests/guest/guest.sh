@@ -57,7 +57,7 @@ for name in root ext4 fold btrfs xfs vfat exfat ntfs; do
 	drives="$drives -drive if=virtio,format=raw,snapshot=on,file=$disks/$name.img"
 done
 # shellcheck disable=SC2086
-TMPDIR=$place timeout 840 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M q35 -accel tcg,thread=multi -cpu max \
+TMPDIR=$place timeout 1000 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M q35 -accel tcg,thread=multi -cpu max \
 	-smp 2 -m 1024 -nic none -kernel "$image" -initrd "$place/initrd" $drives \
 	-fsdev "local,id=host,path=$place/shared,security_model=mapped-xattr" -device virtio-9p-pci,fsdev=host,mount_tag=host \
 	-chardev "file,id=console,path=$place/console" -serial chardev:console -chardev "file,id=tap,path=$place/tap" -serial chardev:tap \
