@@ -93,7 +93,7 @@ static enum cc_code exchange(int protocol, const struct batch *batch, unsigned a
 			     struct cc_err *err)
 {
 	CC_AUTO_FD fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
-	char reply[MESSAGE_MAX * 4];
+	_Alignas(struct nlmsghdr) char reply[MESSAGE_MAX * 4];
 
 	if (fd < 0)
 		return cc_fail(err, CC_ESYS, errno, "%s: netlink", what);
@@ -101,7 +101,7 @@ static enum cc_code exchange(int protocol, const struct batch *batch, unsigned a
 		return cc_fail(err, CC_ESYS, errno, "%s", what);
 	while (answers) {
 		ssize_t got = recv(fd, reply, sizeof(reply), 0);
-		const struct nlmsghdr *at = (const struct nlmsghdr *)(const void *)reply;
+		struct nlmsghdr *at = (struct nlmsghdr *)(void *)reply;
 
 		if (got <= 0)
 			return cc_fail(err, CC_ESYS, errno, "%s", what);

@@ -212,7 +212,8 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	serve "$PYTHON" "$BASE/echo.py"
 	run box -- "$PYTHON" talk.py 127.0.0.1 "$PORT"
 	[ "$status" -ne 0 ]
-	run box --host-port "$PORT" -- "$PYTHON" talk.py 127.0.0.1 "$PORT"
+	# a session that ends at once takes the record of its last connection with it
+	run box --host-port "$PORT" -- sh -c '"$0" talk.py 127.0.0.1 "$1"; sleep 1' "$PYTHON" "$PORT"
 	echo "$output"
 	[[ $output == *"got SSH-hello"* ]]
 	"$CCBOX" events --json | grep -q "port $PORT of this host's loopback is reachable inside"
