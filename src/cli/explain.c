@@ -187,8 +187,12 @@ static enum cc_code ask_host(const struct cc_rules *rules, const char *text, str
 	out->rule = decision.entry;
 	out->reason = cc_net_reason_name(decision.reason);
 	cc_buf_addf(&out->object, "%s:%ld", host.text, port);
-	if (!decision.allowed && decision.reason == CC_NET_NOT_ALLOWED)
-		cc_buf_addf(&out->grant, "--allow-host %s", host.text);
+	if (!decision.allowed && decision.reason == CC_NET_NOT_ALLOWED) {
+		if (cc_host_is_loopback(&host))
+			cc_buf_addf(&out->grant, "--host-port %ld", port);
+		else
+			cc_buf_addf(&out->grant, "--allow-host %s", host.text);
+	}
 	return CC_OK;
 }
 

@@ -133,6 +133,7 @@ void cc_hold(struct cc_call *call)
 
 void cc_let_go(struct cc_call *call)
 {
+	cc_fd_close(&call->locked);
 	if (call->holds)
 		pthread_rwlock_unlock(&call->gate->names);
 	call->holds = false;

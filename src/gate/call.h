@@ -111,6 +111,7 @@ struct cc_call {
 	pid_t tid;
 	bool exclusive;      /* it is to hold the name space exclusively */
 	bool holds;          /* it does hold the name space, one way or the other */
+	int locked;          /* a directory that other sessions are kept out of; -1: none */
 	unsigned epoch;      /* when the name space was taken hold of */
 	const char *spelled; /* the path as the program wrote it, for events */
 };

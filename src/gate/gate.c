@@ -172,6 +172,7 @@ static void *work(void *context)
 			.worker = worker,
 			.notif = &got.notif,
 			.tid = (pid_t)got.notif.pid,
+			.locked = -1,
 			.spelled = "",
 		};
 

@@ -13,7 +13,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CONTENT_MAX = CC_GITCONFIG_MAX };
@@ -112,11 +114,31 @@ static unsigned bare_parts(int dir, bool above)
 
 /* Would the new name make its directory a repository whose configuration somebody else wrote (attacks 4)? And where a
  * repository is already, one that its host made: would the name be what git runs there? dir holds path's last name. */
+/* Other sessions judge in the same tree: while one looks at a directory and acts, the others wait, or are refused. The
+ * lock goes with the call. */
+static bool keep_others_out(struct cc_call *call, int dir, bool above)
+{
+	const struct timespec pause = {.tv_nsec = 2000000};
+	int fd = cc_k_openat2(dir, above ? ".." : ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0, 0);
+
+	for (int tries = 0; fd >= 0 && tries < 50; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			cc_fd_close(&call->locked);
+			call->locked = fd;
+			return true;
+		}
+		nanosleep(&pause, NULL);
+	}
+	cc_fd_close(&fd);
+	return false;
+}
+
 static int judge_bare(struct cc_call *call, enum cc_verb verb, int dir, struct cc_view path)
 {
 	const unsigned skeleton = CC_BARE_HEAD | CC_BARE_OBJECTS | CC_BARE_REFS;
 	struct cc_view name = {path.ptr + path.len, 0};
 	unsigned fresh, there;
+	bool above;
 
 	while (name.len < path.len && name.ptr[-1] != '/')
 		name = (struct cc_view){name.ptr - 1, name.len + 1};
@@ -124,8 +146,12 @@ static int judge_bare(struct cc_call *call, enum cc_verb verb, int dir, struct c
 	if (!call->exclusive && verb != CC_VERB_WRITE && fresh & (skeleton | CC_BARE_COMMONDIR))
 		return CC_CALL_EXCLUSIVE; /* two parts must not be judged at the same time */
 	/* hooks/NAME: the repository is the directory above */
-	there = bare_parts(dir, !fresh && !cc_view_eq_nocase(name, cc_view_of("hooks")) &&
-					!cc_view_eq_nocase(name, cc_view_of("config.worktree")));
+	above = !fresh && !cc_view_eq_nocase(name, cc_view_of("hooks")) &&
+		!cc_view_eq_nocase(name, cc_view_of("config.worktree"));
+	if (verb != CC_VERB_WRITE && !keep_others_out(call, dir, above))
+		return cc_refuse(call, verb, path, "git:bare",
+				 "another session is at work there, or it may not be listed");
+	there = bare_parts(dir, above);
 	if (there & fresh & skeleton)
 		return 0; /* it is there already: nothing comes into being */
 	if (cc_bare_completes(there | fresh))

@@ -129,14 +129,24 @@ int cc_task_name(int dirfd, char out[CC_TASK_NAME])
 	return 0;
 }
 
-static int read_umask(int fd)
+static long number_of(const char *text, const char *name)
 {
-	char text[256], *at;
+	const char *at = strstr(text, name);
+
+	return at ? strtol(at + strlen(name), NULL, 10) : -1;
+}
+
+/* may_keep: nobody can take this number over. A thread that executes a program takes its first thread's, and may have
+ * had a umask of its own; where there is but one thread, or this is not the first, that cannot happen. */
+static int read_umask(int fd, bool *may_keep)
+{
+	char text[4096], *at;
 	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
 
 	if (got <= 0)
 		return -1;
 	text[got] = '\0';
+	*may_keep = number_of(text, "\nThreads:") == 1 || number_of(text, "\nTgid:") != number_of(text, "\nPid:");
 	at = strstr(text, "\nUmask:");
 	return at ? (int)strtol(at + 7, NULL, 8) : -1;
 }
@@ -209,17 +219,18 @@ void cc_umask_settles(struct cc_umasks *umasks, pid_t tid)
 		settle(umasks, tid);
 }
 
-static int read_status(struct cc_task *task)
+static int read_status(struct cc_task *task, bool *may_keep)
 {
 	if (task->status < 0)
 		task->status = openat(task->dir, "status", O_RDONLY | O_CLOEXEC);
-	return task->status < 0 ? -1 : read_umask(task->status);
+	return task->status < 0 ? -1 : read_umask(task->status, may_keep);
 }
 
 mode_t cc_task_umask(struct cc_tasks *tasks, struct cc_umasks *umasks, const struct cc_caller *caller)
 {
 	unsigned changes;
 	struct cc_task *task;
+	bool may_keep = false;
 	int mask;
 
 	if (entry_of(tasks, caller->tid, false, &task) < 0)
@@ -229,14 +240,14 @@ mode_t cc_task_umask(struct cc_tasks *tasks, struct cc_umasks *umasks, const str
 	changes = atomic_load(&umasks->changes);
 	if (!atomic_load(&umasks->unsettled) && task->mask_at == changes + 1 && is_same(tasks, task))
 		return task->mask;
-	mask = read_status(task);
+	mask = read_status(task, &may_keep);
 	if (mask < 0 && entry_of(tasks, caller->tid, true, &task) == 0)
-		mask = read_status(task);
+		mask = read_status(task, &may_keep);
 	own_pidfd(task);
 	if (mask < 0 || !cc_caller_alive(caller))
 		return 077; /* else it was this caller that all of these are of */
 	/* The value was read after this count was taken: who changes it later counts on. */
 	task->mask = (mode_t)mask;
-	task->mask_at = atomic_load(&umasks->unsettled) ? 0 : changes + 1;
+	task->mask_at = !may_keep || atomic_load(&umasks->unsettled) ? 0 : changes + 1;
 	return task->mask;
 }

@@ -52,8 +52,7 @@ int cc_task_name(int dirfd, char out[CC_TASK_NAME]);
 
 /* The caller's umask. Formatting a status file is the dearest thing that can be asked of procfs (6 us), so the value is
  * kept until somebody calls umask, which is trapped for that reason alone. The kernel sets the value after the call was
- * let go: until that thread is seen past it, nothing is kept, and the answer is exact all the time. (A thread with a
- * file system context of its own that executes a program takes its process's number unseen: nobody does that.) */
+ * let go: until that thread is seen past it, nothing is kept, and the answer is exact all the time. */
 mode_t cc_task_umask(struct cc_tasks *tasks, struct cc_umasks *umasks, const struct cc_caller *caller);
 void cc_umasks_init(struct cc_umasks *umasks);
 /* tid is about to change it. */

@@ -424,7 +424,9 @@ static void add_name(struct cc_buf *out, struct cc_view name)
 	if (name.len > sizeof(plain))
 		return;
 	for (size_t i = 0; i < name.len; i++)
-		plain[i] = name.ptr[i] >= 0x20 && name.ptr[i] < 0x7f ? name.ptr[i] : '?';
+		/* a name that is a pattern itself must not open what it would match */
+		plain[i] = name.ptr[i] >= 0x20 && name.ptr[i] < 0x7f && !strchr("*?[]{}\\", name.ptr[i]) ? name.ptr[i]
+													 : '?';
 	add_quoted(out, "**/", (struct cc_view){plain, name.len});
 }
 

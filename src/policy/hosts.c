@@ -389,3 +389,14 @@ const char *cc_hosts_match_some(const struct cc_hosts *hosts, const struct cc_ho
 {
 	return match(hosts, host, ANY_PORT);
 }
+
+bool cc_host_is_loopback(const struct cc_host *host)
+{
+	static const uint8_t one[16] = {[15] = 1};
+
+	if (host->kind == CC_HOST_V4)
+		return host->addr[0] == 127;
+	if (host->kind == CC_HOST_V6)
+		return memcmp(host->addr, one, sizeof(one)) == 0;
+	return strcmp(host->text, "localhost") == 0;
+}

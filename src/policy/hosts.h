@@ -18,6 +18,9 @@ struct cc_host {
 	uint8_t addr[16]; /* network order: 4 bytes for V4 (v4-mapped included), 16 for V6 */
 };
 
+/* 127.0.0.0/8, ::1 or localhost: this machine itself. */
+bool cc_host_is_loopback(const struct cc_host *host);
+
 enum cc_host_form {
 	CC_HOST_URI = 0, /* a v6 literal needs brackets */
 	CC_HOST_SOCKS,   /* a v6 literal comes bare */

@@ -81,6 +81,7 @@
 const struct cc_default_rule cc_default_rules[] = {
 	GIT(".git/hooks/**", "hooks", "git runs it"),
 	GIT(".git/modules/**/hooks/**", "hooks", "git runs it"),
+	GIT_VERBS(".git/hooks", V(MODE), "hooks", "a hook that cannot be reached does not run"),
 	GIT(".git/info/attributes", "attributes", "it chooses filters that git runs"),
 	GIT(".git/modules/**/info/attributes", "attributes", "it chooses filters that git runs"),
 	GIT(".git/info/grafts", "grafts", "it changes what a review shows"),

@@ -87,8 +87,8 @@ static void add_quoted(struct cc_buf *out, struct cc_view text)
 			cc_buf_adds(out, "\\t");
 		else if (p[i] == 0xc2 && i + 1 < text.len && p[i + 1] >= 0x80 && p[i + 1] < 0xa0)
 			cc_buf_addf(out, "\\u%04x", p[++i]);
-		else
-			cc_buf_addf(out, "\\u%04x", p[i]);
+		else /* NUL is what no reader takes: it would end the conversation */
+			cc_buf_addf(out, "\\u%04x", p[i] ? p[i] : 0xfffd);
 		run = ++i;
 	}
 	cc_buf_add(out, p + run, text.len - run);

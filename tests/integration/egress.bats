@@ -339,3 +339,21 @@ print(s.server_port, flush=True); s.serve_forever()'
 	[[ $output == *"capture rule"* ]]
 	[ ! -e started ]
 }
+
+@test "a name with a NUL in it, asked of the session's resolver, ends nothing" {
+	run box -- "$PYTHON" -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.sendto(b"\x12\x34\1\0\0\1\0\0\0\0\0\0\3u\0p\4test\0\0\1\0\1", ("127.0.0.1", 53))
+s.settimeout(10)
+print("answered", len(s.recv(512)) > 0)'
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+@test "a refused port of the loopback is offered by --host-port, not by its address" {
+	run box -- curl -s -S --max-time 20 --noproxy '' -x http://127.0.0.1:3128 http://127.0.0.1:9/
+	"$CCBOX" events --json | grep -q '"grant":"--host-port 9"'
+	run "$CCBOX" explain host 127.0.0.1:9
+	[[ $output == *"--host-port 9"* ]]
+}

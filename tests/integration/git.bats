@@ -582,3 +582,24 @@ bare_kit='
 	[ "$(git -C n config core.bare)" = false ]
 	host_git n
 }
+
+@test "the hooks directory keeps its mode: a hook that cannot be reached does not run" {
+	git init -q . && printf '#!/bin/sh\nexit 1\n' >.git/hooks/pre-commit && chmod +x .git/hooks/pre-commit
+	before=$(stat -c %a .git/hooks)
+	run box -- chmod 600 .git/hooks
+	[ "$status" -ne 0 ]
+	[ "$before" = "$(stat -c %a .git/hooks)" ]
+	saw_refusal .git/hooks
+}
+
+@test "two sessions do not complete a bare repository by halves" {
+	"$CCBOX" run --quiet --no-pty -- sh -c 'for i in $(seq 150); do mkdir -p d$i/objects; : >d$i/HEAD; done' >/dev/null 2>&1 </dev/null &
+	one=$!
+	"$CCBOX" run --quiet --no-pty -- sh -c 'for i in $(seq 150); do mkdir -p d$i/refs; printf "[core]\n\tbare = true\n" >d$i/config; done' >/dev/null 2>&1 </dev/null &
+	two=$!
+	wait $one || true
+	wait $two || true
+	for dir in d*; do
+		[ ! -e "$dir/HEAD" ] || [ ! -e "$dir/objects" ] || [ ! -e "$dir/refs" ]
+	done
+}

@@ -281,3 +281,11 @@ on_terminal() {
 @test "terminal: input without echo is not shown" { on_terminal secret_input; }
 @test "terminal: ^D ends the input" { on_terminal end_of_input; }
 @test "terminal: --no-pty gives pipes" { on_terminal piped_output; }
+
+@test "a name that is a pattern does not get a flag that opens what it would match" {
+	run "$CCBOX" run -- sh -c ': >"*.pem"; : >"[a-z].key"'
+	echo "$output"
+	[[ $output == *"--allow-name '**/?.pem'"* ]]
+	[[ $output != *"**/*.pem' "* ]]
+	[ ! -e '*.pem' ]
+}

@@ -273,3 +273,25 @@ load lib
 	[ "$status" -eq 0 ]
 	[[ $output != *busy* ]]
 }
+
+@test "a thread that executes a program keeps the umask it had of its own" {
+	cat >um.py <<-'PY'
+		import ctypes, os, threading, time
+		ready, go = threading.Event(), threading.Event()
+		def other():
+		    assert ctypes.CDLL(None).unshare(0x200) == 0 # CLONE_FS
+		    os.umask(0o77)
+		    ready.set()
+		    go.wait()
+		    os.execv("/bin/sh", ["sh", "-c", ": >after"])
+		os.umask(0o22)
+		threading.Thread(target=other).start()
+		ready.wait()
+		for i in range(3): open("before%d" % i, "w").close()
+		go.set()
+		time.sleep(60)
+	PY
+	run box -- /usr/bin/python3 um.py
+	[ "$(stat -c %a before2)" = 644 ]
+	[ "$(stat -c %a after)" = 600 ]
+}

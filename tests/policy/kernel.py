@@ -154,7 +154,9 @@ def one_round(rig, counts, learn):
     for operation, group, result in zip(operations, asks, results):
         verdicts = [flat.pop(0) for _ in group]
         counts[result] = counts.get(result, 0) + 1
-        if not agree([verdict for verdict, _ in verdicts], result):
+        # the first, empty configuration is given as a descriptor that cannot write (libgit2 fills it by rename)
+        first = operation[0] == "create" and ["deny", "git:config"] in verdicts and operation[1].endswith("/config")
+        if not (first and result == "done") and not agree([verdict for verdict, _ in verdicts], result):
             wrong.append(f"{operation}: {verdicts}, and it was {result}; policy {policy}")
     chosen = rig.random.sample(operations, min(EXPLAINED, len(operations)))
     plain = rig.decide([(KINDS[name][1], "unknown", path, "") for name, path, _, _ in chosen])
