@@ -91,10 +91,10 @@ struct cc_gate {
 	pid_t last_reserved;
 	pthread_rwlock_t names; /* shared: resolve and act; exclusive: directories move, or surroundings are judged */
 	pthread_mutex_t start_lock;
-	pthread_cond_t start;
+	pthread_cond_t start, all_here;
 	struct cc_worker *workers;
 	unsigned worker_count;
-	unsigned parked; /* threads that reached their wait, with their tids known */
+	unsigned arrived; /* threads that run, with their tids known */
 	struct cc_turns turns;
 	struct cc_umasks umasks;
 	atomic_uint epoch; /* of every kept directory */

@@ -99,11 +99,20 @@ static enum cc_code look_up_mounts(struct cc_gate *gate, struct cc_err *err)
 	return CC_OK;
 }
 
-void cc_gate_park(struct cc_gate *gate)
+enum { THREADS = CC_GATE_THREADS_MAX + 2 }; /* the workers, the waiter, the watcher */
+
+void cc_gate_arrive(struct cc_gate *gate)
 {
 	pthread_mutex_lock(&gate->start_lock);
-	gate->parked++;
-	pthread_cond_broadcast(&gate->start);
+	if (++gate->arrived == THREADS)
+		pthread_cond_signal(&gate->all_here);
+	pthread_mutex_unlock(&gate->start_lock);
+}
+
+void cc_gate_park(struct cc_gate *gate)
+{
+	cc_gate_arrive(gate);
+	pthread_mutex_lock(&gate->start_lock);
 	while (gate->listener < 0)
 		pthread_cond_wait(&gate->start, &gate->start_lock);
 	pthread_mutex_unlock(&gate->start_lock);
@@ -159,12 +168,10 @@ static void *work(void *context)
 		char room[512]; /* a newer kernel's may be longer */
 	} got;
 
-	/* A working directory and a umask of its own, while PID 1 still may. */
+	/* A working directory and a umask of its own, while PID 1 still may; the mask begins as everybody's. */
 	if (unshare(CLONE_FS) < 0)
 		_exit(CC_GATE_LOST);
-	worker->mask = umask(077);
-	umask(worker->mask);
-	cc_gate_park(gate);
+	cc_gate_arrive(gate);
 	cc_turn_await(worker);
 	while (receive(gate, &got.notif, sizeof(got))) {
 		struct cc_call call = {
@@ -188,10 +195,13 @@ static enum cc_code make_threads(struct cc_gate *gate, unsigned receivers, struc
 {
 	pthread_attr_t attr;
 	enum cc_code code = CC_OK;
+	mode_t mask;
 
 	gate->turns.least = receivers < CC_GATE_THREADS_MIN   ? CC_GATE_THREADS_MIN
 			    : receivers > CC_GATE_THREADS_MAX ? CC_GATE_THREADS_MAX
 							      : receivers;
+	mask = umask(077);
+	umask(mask);
 	gate->workers = calloc(CC_GATE_THREADS_MAX, sizeof(*gate->workers));
 	if (!gate->workers)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
@@ -203,6 +213,7 @@ static enum cc_code make_threads(struct cc_gate *gate, unsigned receivers, struc
 
 		worker->gate = gate;
 		worker->index = i;
+		worker->mask = mask;
 		pthread_cond_init(&worker->called, NULL);
 		error = pthread_create(&worker->thread, &attr, work, worker);
 		if (error)
@@ -217,8 +228,8 @@ static enum cc_code make_threads(struct cc_gate *gate, unsigned receivers, struc
 	pthread_attr_destroy(&attr);
 	/* All of them have their ids before the first process is forked. */
 	pthread_mutex_lock(&gate->start_lock);
-	while (code == CC_OK && gate->parked < gate->worker_count + 2)
-		pthread_cond_wait(&gate->start, &gate->start_lock);
+	while (code == CC_OK && gate->arrived < THREADS)
+		pthread_cond_wait(&gate->all_here, &gate->start_lock);
 	pthread_mutex_unlock(&gate->start_lock);
 	return code;
 }
@@ -245,6 +256,7 @@ enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report
 	cc_pins_init(&gate->sockets, CC_GATE_SOCKETS);
 	cc_pins_init(&gate->repos, CC_GATE_REPOS);
 	pthread_cond_init(&gate->start, NULL);
+	pthread_cond_init(&gate->all_here, NULL);
 	result = cc_k_statx(AT_FDCWD, "/proc", &st);
 	if (result < 0)
 		return cc_fail(err, CC_ESYS, -result, "/proc");
@@ -272,5 +284,6 @@ enum cc_code cc_gate_start(struct cc_gate *gate, int listener, pid_t last_reserv
 	gate->listener = listener;
 	pthread_cond_broadcast(&gate->start);
 	pthread_mutex_unlock(&gate->start_lock);
+	cc_turns_begin(gate); /* the spares sleep on */
 	return CC_OK;
 }

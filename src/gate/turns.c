@@ -37,6 +37,16 @@ void cc_turn_await(struct cc_worker *worker)
 	pthread_mutex_unlock(&turns->lock);
 }
 
+static void give_turn(struct cc_worker *worker)
+{
+	struct cc_turns *turns = &worker->gate->turns;
+
+	pthread_mutex_lock(&turns->lock);
+	atomic_store(&worker->turn, true);
+	pthread_cond_signal(&worker->called);
+	pthread_mutex_unlock(&turns->lock);
+}
+
 /* Gives a sleeping thread the turn. False: none is left. */
 static bool call_spare(struct cc_gate *gate)
 {
@@ -47,10 +57,7 @@ static bool call_spare(struct cc_gate *gate)
 
 		if (atomic_load(&worker->turn) || atomic_load(&worker->serial) & 1)
 			continue;
-		pthread_mutex_lock(&gate->turns.lock);
-		atomic_store(&worker->turn, true);
-		pthread_cond_signal(&worker->called);
-		pthread_mutex_unlock(&gate->turns.lock);
+		give_turn(worker);
 		return true;
 	}
 	return false;
@@ -148,6 +155,12 @@ static void *watch(void *context)
 	return NULL;
 }
 
+void cc_turns_begin(struct cc_gate *gate)
+{
+	for (unsigned i = 0; i < gate->turns.least; i++)
+		give_turn(&gate->workers[i]);
+}
+
 enum cc_code cc_turns_start(struct cc_gate *gate, const pthread_attr_t *attr, struct cc_err *err)
 {
 	struct cc_turns *turns = &gate->turns;
@@ -157,8 +170,6 @@ enum cc_code cc_turns_start(struct cc_gate *gate, const pthread_attr_t *attr, st
 	turns->most = cpus < 1 ? 1 : cpus > CC_GATE_THREADS_MAX / 4 ? CC_GATE_THREADS_MAX / 4 : (unsigned)cpus;
 	if (turns->most < turns->least)
 		turns->most = turns->least;
-	for (unsigned i = 0; i < turns->least; i++)
-		atomic_store(&gate->workers[i].turn, true);
 	error = pthread_create(&turns->watcher, attr, watch, gate);
 	return error ? cc_fail(err, CC_ESYS, error, "gate watcher") : CC_OK;
 }

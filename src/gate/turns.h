@@ -19,7 +19,9 @@ void cc_turn_begin(struct cc_worker *worker);
 void cc_turn_end(struct cc_worker *worker);
 /* Sleeps until it is this thread's turn; at once while it is. */
 void cc_turn_await(struct cc_worker *worker);
-/* The first receivers; the watcher's thread. */
+/* How many receive at the least and at the most; the watcher's thread. */
 CC_MUST enum cc_code cc_turns_start(struct cc_gate *gate, const pthread_attr_t *attr, struct cc_err *err);
+/* There is a listener: the first receivers have their turns. */
+void cc_turns_begin(struct cc_gate *gate);
 
 #endif

@@ -7,7 +7,8 @@
 
 enum { CC_GATE_LOST = 125 };
 
-void cc_gate_park(struct cc_gate *gate); /* the caller's thread sleeps until the gate starts */
+void cc_gate_arrive(struct cc_gate *gate); /* the caller's thread is there, and needs nothing more to start */
+void cc_gate_park(struct cc_gate *gate);   /* that, and it sleeps until the gate starts */
 CC_MUST enum cc_code cc_waiter_start(struct cc_gate *gate, const pthread_attr_t *attr, struct cc_err *err);
 
 #endif
