@@ -187,12 +187,8 @@ static enum cc_code ask_host(const struct cc_rules *rules, const char *text, str
 	out->rule = decision.entry;
 	out->reason = cc_net_reason_name(decision.reason);
 	cc_buf_addf(&out->object, "%s:%ld", host.text, port);
-	if (!decision.allowed && decision.reason == CC_NET_NOT_ALLOWED) {
-		if (cc_host_is_loopback(&host))
-			cc_buf_addf(&out->grant, "--host-port %ld", port);
-		else
-			cc_buf_addf(&out->grant, "--allow-host %s", host.text);
-	}
+	if (!decision.allowed && decision.reason == CC_NET_NOT_ALLOWED)
+		cc_host_grant(cc_view_of(host.text), (uint16_t)port, &out->grant);
 	return CC_OK;
 }
 

@@ -390,7 +390,8 @@ const char *cc_hosts_match_some(const struct cc_hosts *hosts, const struct cc_ho
 	return match(hosts, host, ANY_PORT);
 }
 
-bool cc_host_is_loopback(const struct cc_host *host)
+/* 127.0.0.0/8, ::1 or localhost: this machine itself. */
+static bool is_loopback(const struct cc_host *host)
 {
 	static const uint8_t one[16] = {[15] = 1};
 
@@ -399,4 +400,15 @@ bool cc_host_is_loopback(const struct cc_host *host)
 	if (host->kind == CC_HOST_V6)
 		return memcmp(host->addr, one, sizeof(one)) == 0;
 	return strcmp(host->text, "localhost") == 0;
+}
+
+void cc_host_grant(struct cc_view host, uint16_t port, struct cc_buf *out)
+{
+	struct cc_host parsed;
+
+	/* By its address this machine would be open on every port. */
+	if (cc_host_parse(host, CC_HOST_SOCKS, &parsed, NULL) == CC_OK && is_loopback(&parsed))
+		cc_buf_addf(out, "--host-port %u", (unsigned)port);
+	else
+		cc_buf_addf(out, "--allow-host %.*s", (int)host.len, host.ptr);
 }

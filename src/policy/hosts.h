@@ -3,6 +3,7 @@
 #ifndef CC_POLICY_HOSTS_H
 #define CC_POLICY_HOSTS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/view.h"
@@ -18,8 +19,8 @@ struct cc_host {
 	uint8_t addr[16]; /* network order: 4 bytes for V4 (v4-mapped included), 16 for V6 */
 };
 
-/* 127.0.0.0/8, ::1 or localhost: this machine itself. */
-bool cc_host_is_loopback(const struct cc_host *host);
+/* The flag that would let a host be reached which no entry allows; host: as in struct cc_host, or malformed. */
+void cc_host_grant(struct cc_view host, uint16_t port, struct cc_buf *out);
 
 enum cc_host_form {
 	CC_HOST_URI = 0, /* a v6 literal needs brackets */

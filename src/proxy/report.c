@@ -129,22 +129,12 @@ static bool is_name(const struct cc_report_net *net)
 	return cc_host_parse(net->host, CC_HOST_SOCKS, &host, NULL) == CC_OK && host.kind == CC_HOST_NAME;
 }
 
-/* The host itself: by its address it would be open on every port. */
-static bool is_loopback(const struct cc_report_net *net)
-{
-	struct cc_host host;
-
-	return cc_host_parse(net->host, CC_HOST_SOCKS, &host, NULL) == CC_OK && cc_host_is_loopback(&host);
-}
-
 void cc_report_grant(const struct cc_report_net *net, struct cc_buf *out)
 {
 	if (net->allowed)
 		return;
-	if (net->reason == CC_NET_NOT_ALLOWED && is_loopback(net))
-		cc_buf_addf(out, "--host-port %u", (unsigned)net->port);
-	else if (net->reason == CC_NET_NOT_ALLOWED)
-		cc_buf_addf(out, "--allow-host %.*s", (int)net->host.len, net->host.ptr);
+	if (net->reason == CC_NET_NOT_ALLOWED)
+		cc_host_grant(net->host, net->port, out);
 	else if (net->reason == CC_NET_ADDRESS && !is_name(net))
 		cc_buf_adds(out, "network.privateCidrs");
 	else if (net->reason == CC_NET_ADDRESS)
