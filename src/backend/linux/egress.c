@@ -4,7 +4,6 @@
 
 #include "os/fd.h"
 #include "wire/msg.h"
-#include "wire/ruleset.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -96,24 +95,9 @@ enum cc_code cc_native_update(struct cc_box *box, const struct cc_rules *rules, 
 	CC_AUTO_FD file = -1;
 	char message[80];
 	int len = snprintf(message, sizeof(message), "{\"m\":\"policy\",\"generation\":%lld}", (long long)generation);
-	struct cc_buf text;
-	struct cc_jsonw w;
-	enum cc_code code;
+	enum cc_code code = cc_native_write_rules(rules, NULL, &file, err);
 
-	cc_buf_init(&text, CC_JSON_TEXT_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kint(&w, "v", CC_SETUP_VERSION);
-	cc_jsonw_key(&w, "rules");
-	cc_ruleset_write(&w, rules);
-	cc_jsonw_end(&w);
-	code = cc_buf_check(&text, "the rule set", err);
-	if (code == CC_OK)
-		code = cc_fd_memfile("ccbox-policy", text.data, text.len, &file, err);
-	if (code == CC_OK)
-		code = cc_peer_send(native->egress, message, (size_t)len, &file, 1, err);
-	cc_buf_done(&text);
-	return code;
+	return code == CC_OK ? cc_peer_send(native->egress, message, (size_t)len, &file, 1, err) : code;
 }
 
 bool cc_native_pass_sockets(struct cc_native_box *box, int from, const struct cc_json *root)

@@ -137,8 +137,33 @@ static enum cc_code start_proxy(const struct cc_launch *how, struct cc_native_bo
 	return cc_proc_spawn(&spawn, &box->proxy, err);
 }
 
-/* The document that carries the rules; the same bytes serve cc-init and cc-proxy. */
-static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct cc_err *err)
+/* What cc-init listens on, and what a test leaves out or makes fail. */
+static void add_launch(struct cc_jsonw *w, const struct cc_launch *how)
+{
+	cc_jsonw_key(w, "listen");
+	cc_jsonw_array(w);
+	if (!how->bridge) {
+		cc_jsonw_int(w, CC_PORT_HTTP);
+		cc_jsonw_int(w, CC_PORT_SOCKS);
+	}
+	cc_jsonw_end(w);
+	if (how->bridge)
+		cc_jsonw_kstr(w, "bridge", how->bridge_socat);
+	if (how->off) {
+		cc_jsonw_key(w, "off");
+		cc_jsonw_array(w);
+		for (const char *at = how->off, *end; *at; at = end + strspn(end, ",")) {
+			end = at + strcspn(at, ",");
+			cc_jsonw_view(w, (struct cc_view){at, (size_t)(end - at)});
+		}
+		cc_jsonw_end(w);
+	}
+	if (how->fail_at)
+		cc_jsonw_kstr(w, "fail_at", how->fail_at);
+}
+
+enum cc_code cc_native_write_rules(const struct cc_rules *rules, const struct cc_launch *how, int *out_fd,
+				   struct cc_err *err)
 {
 	struct cc_buf text;
 	struct cc_jsonw w;
@@ -148,32 +173,14 @@ static enum cc_code write_setup(const struct cc_launch *how, int *out_fd, struct
 	cc_jsonw_init(&w, &text);
 	cc_jsonw_object(&w);
 	cc_jsonw_kint(&w, "v", CC_SETUP_VERSION);
-	cc_jsonw_key(&w, "listen");
-	cc_jsonw_array(&w);
-	if (!how->bridge) {
-		cc_jsonw_int(&w, CC_PORT_HTTP);
-		cc_jsonw_int(&w, CC_PORT_SOCKS);
-	}
-	cc_jsonw_end(&w);
-	if (how->bridge)
-		cc_jsonw_kstr(&w, "bridge", how->bridge_socat);
-	if (how->off) {
-		cc_jsonw_key(&w, "off");
-		cc_jsonw_array(&w);
-		for (const char *at = how->off, *end; *at; at = end + strspn(end, ",")) {
-			end = at + strcspn(at, ",");
-			cc_jsonw_view(&w, (struct cc_view){at, (size_t)(end - at)});
-		}
-		cc_jsonw_end(&w);
-	}
-	if (how->fail_at)
-		cc_jsonw_kstr(&w, "fail_at", how->fail_at);
+	if (how)
+		add_launch(&w, how);
 	cc_jsonw_key(&w, "rules");
-	cc_ruleset_write(&w, *how->rules);
+	cc_ruleset_write(&w, rules);
 	cc_jsonw_end(&w);
 	code = cc_buf_check(&text, "the rule set", err);
 	if (code == CC_OK)
-		code = cc_fd_memfile("ccbox-setup", text.data, text.len, out_fd, err);
+		code = cc_fd_memfile("ccbox-rules", text.data, text.len, out_fd, err);
 	cc_buf_done(&text);
 	return code;
 }
@@ -304,7 +311,7 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 
 	code = enter(how, CC_STEP_SETUP, step, err);
 	if (code == CC_OK)
-		code = write_setup(how, &setup, err);
+		code = cc_native_write_rules(*how->rules, how, &setup, err);
 	if (code == CC_OK)
 		code = cc_native_say(box->init, "setup", &setup, 1, err);
 	if (code != CC_OK)

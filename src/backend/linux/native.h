@@ -38,6 +38,10 @@ enum cc_native_step {
 void cc_native_read_diag(struct cc_native_box *box);
 /* A message of only its name, and up to CC_PEER_FDS descriptors, to cc-init or cc-proxy. */
 CC_MUST enum cc_code cc_native_say(int sock, const char *name, const int *fds, size_t fd_count, struct cc_err *err);
+/* The document that carries the rules to cc-init and cc-proxy, as a memory file. how: with what a launch adds, or NULL.
+ */
+CC_MUST enum cc_code cc_native_write_rules(const struct cc_rules *rules, const struct cc_launch *how, int *out_fd,
+					   struct cc_err *err);
 /* Hands the proxy the sockets of cc-init's last message, with their kinds, and opens the published ports on the host.
  */
 CC_MUST enum cc_code cc_native_listen(struct cc_native_box *box, const struct cc_net_rules *net, const int *bridge,
