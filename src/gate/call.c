@@ -112,9 +112,14 @@ bool cc_pins_have(struct cc_gate_pins *pins, const struct cc_statx *st)
 	return found;
 }
 
+static struct cc_caller caller_of(const struct cc_call *call)
+{
+	return (struct cc_caller){call->tid, call->gate->listener, call->notif->id};
+}
+
 bool cc_alive(const struct cc_call *call)
 {
-	struct cc_caller caller = {call->tid, call->gate->listener, call->notif->id};
+	struct cc_caller caller = caller_of(call);
 
 	return cc_caller_alive(&caller);
 }
@@ -403,7 +408,7 @@ int cc_permit_obj(struct cc_call *call, enum cc_verb verb, const struct cc_obj *
 
 void cc_wear_umask(struct cc_call *call)
 {
-	struct cc_caller caller = {call->tid, call->gate->listener, call->notif->id};
+	struct cc_caller caller = caller_of(call);
 	mode_t mask = cc_task_umask(&call->worker->tasks, &call->gate->umasks, &caller);
 
 	if (mask != call->worker->mask)

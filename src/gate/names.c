@@ -23,6 +23,14 @@ static int place(struct cc_call *call, int dirfd, const char *path, struct cc_lo
 	return result;
 }
 
+/* The only path of a call: copied, then located. */
+static int place_only(struct cc_call *call, int dirfd, uint64_t path_at, char path[PATH_MAX], struct cc_loc *out)
+{
+	int result = cc_target_path(call, path_at, path);
+
+	return result ? result : place(call, dirfd, path, out);
+}
+
 /* The old name of what has none. */
 static const struct cc_view nothing;
 
@@ -53,10 +61,8 @@ static int make_dir(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t 
 {
 	char path[PATH_MAX];
 	CC_AUTO_LOC loc = {.parent = -1};
-	int result = cc_target_path(call, path_at, path);
+	int result = place_only(call, dirfd, path_at, path, &loc);
 
-	if (result == 0)
-		result = place(call, dirfd, path, &loc);
 	if (result == 0)
 		result = permit_new(call, CC_VERB_MKDIR, &loc, CC_OBJECT_DIR, nothing);
 	if (result)
@@ -99,18 +105,14 @@ static int make_node(struct cc_call *call, int dirfd, uint64_t path_at, uint64_t
 	for (size_t i = 0; i < CC_COUNT(nodes); i++) {
 		if (type != nodes[i].type)
 			continue;
-		result = cc_target_path(call, path_at, path);
-		if (result == 0)
-			result = place(call, dirfd, path, &loc);
+		result = place_only(call, dirfd, path_at, path, &loc);
 		if (result == 0 && !loc.mount)
 			result = cc_natural(call->gate, CC_VERB_MKNOD, &loc);
 		if (result == 0)
 			result = permit_new(call, nodes[i].verb, &loc, nodes[i].object, nothing);
 	}
 	if (device) /* never */
-		result = cc_target_path(call, path_at, path);
-	if (device && result == 0)
-		result = place(call, dirfd, path, &loc);
+		result = place_only(call, dirfd, path_at, path, &loc);
 	if (device && result == 0)
 		result = cc_natural_device(call->gate, &loc);
 	if (result)
@@ -140,9 +142,7 @@ static int make_symlink(struct cc_call *call, uint64_t target_at, int dirfd, uin
 	if (result == 0 && !*target)
 		result = -ENOENT;
 	if (result == 0)
-		result = cc_target_path(call, path_at, path);
-	if (result == 0)
-		result = place(call, dirfd, path, &loc);
+		result = place_only(call, dirfd, path_at, path, &loc);
 	/* Its own name only: what it points at is judged when somebody goes through it. */
 	if (result == 0)
 		result = permit_new(call, CC_VERB_SYMLINK, &loc, CC_OBJECT_SYMLINK, nothing);
