@@ -17,20 +17,8 @@ setup_more() {
 		openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile ext -out server.crt
 	) >"$BASE/tls/log" 2>&1 || { cat "$BASE/tls/log" >&2; return 1; }
 	cp "$BASE/tls/ca.crt" "$BASE/proj/ca.crt"
-	: >"$BASE/server.out" # there before the server is
-	"$PYTHON" "$BATS_TEST_DIRNAME/tls_server.py" "$BASE/www" "$BASE/tls/server.crt" "$BASE/tls/server.key" \
-		>"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
-	SERVER=$!
-	for _ in $(seq 200); do
-		PORT=$(head -n 1 "$BASE/server.out")
-		[ -z "$PORT" ] || return 0
-		sleep 0.05
-	done
-	cat "$BASE/server.err" >&2
-	return 1
+	serve "$PYTHON" "$BATS_TEST_DIRNAME/tls_server.py" "$BASE/www" "$BASE/tls/server.crt" "$BASE/tls/server.key"
 }
-
-teardown_more() { [ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true; }
 
 # inside HOST SCRIPT : runs it in a session where $HOST, $PORT and $URL say where to go
 inside() {

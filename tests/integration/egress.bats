@@ -4,20 +4,6 @@ load lib
 
 PYTHON=/usr/bin/python3
 
-# serve COMMAND... : runs a server on the host until the end of the test; its port is the first line that it writes.
-serve() {
-	"$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
-	SERVER=$!
-	PORT=
-	for _ in $(seq 200); do
-		PORT=$(head -n 1 "$BASE/server.out" 2>/dev/null) || true
-		[ -z "$PORT" ] || return 0
-		sleep 0.05
-	done
-	cat "$BASE/server.err" >&2
-	return 1
-}
-
 setup_more() {
 	# echo.py [PORT]: answers each line with "got LINE"
 	cat >"$BASE/echo.py" <<-'PY'
@@ -40,10 +26,6 @@ setup_more() {
 		s.sendall(b"SSH-hello\n")
 		print(s.recv(100).decode())
 	PY
-}
-
-teardown_more() {
-	[ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
 }
 
 free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }

@@ -15,7 +15,22 @@ setup() {
 	return 0
 }
 
+# serve COMMAND... : runs a server on the host until the end of the test; its port is the first line that it writes.
+serve() {
+	"$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
+	SERVER=$!
+	PORT=
+	for _ in $(seq 200); do
+		PORT=$(head -n 1 "$BASE/server.out" 2>/dev/null) || true
+		[ -z "$PORT" ] || return 0
+		sleep 0.05
+	done
+	cat "$BASE/server.err" >&2
+	return 1
+}
+
 teardown() {
+	[ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
 	type teardown_more >/dev/null 2>&1 && teardown_more
 	cd /
 	chmod -R u+rwX "$BASE" 2>/dev/null

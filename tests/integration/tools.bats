@@ -6,23 +6,6 @@ PYTHON=/usr/bin/python3
 
 need() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
 
-# serve COMMAND... : runs a server on the host until the end of the test; its port is the first line that it writes.
-serve() {
-	"$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
-	SERVER=$!
-	for _ in $(seq 100); do
-		PORT=$(head -n 1 "$BASE/server.out" 2>/dev/null) || true
-		[ -z "$PORT" ] || return 0
-		sleep 0.05
-	done
-	cat "$BASE/server.err" >&2
-	return 1
-}
-
-teardown_more() {
-	[ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
-}
-
 # The flag of the last refusal, as a person would copy it.
 printed_flag() { sed -n 's/.*; allow with: //p' | tail -n 1; }
 

@@ -457,28 +457,11 @@ static void half_close(void)
 	close(fd);
 }
 
-/* kB of anonymous memory of the proxy */
-static long proxy_memory(void)
-{
-	char path[64];
-	char line[256];
-	long kb = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", rig.pid);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file))
-		sscanf(line, "RssAnon: %ld", &kb);
-	if (file)
-		fclose(file);
-	return kb;
-}
-
 static void slow_reader(void)
 {
 	static char text[RIG_TEXT];
 	static char bytes[65536];
-	long before = proxy_memory();
+	long before = rig_status(&rig, "RssAnon");
 	long after;
 	int fd;
 
@@ -493,7 +476,7 @@ static void slow_reader(void)
 		else if (poll(&wait, 1, 100) <= 0)
 			idle++;
 	}
-	after = proxy_memory();
+	after = rig_status(&rig, "RssAnon");
 	if (before < 0 || after < 0)
 		tap_skip("153", "a reader that stops costs less than 1 MiB",
 			 "/proc/PID/status does not tell the memory");

@@ -447,3 +447,21 @@ size_t rig_read(int fd, char *text, size_t max, const char *until, char *out_end
 	text[len] = '\0';
 	return len;
 }
+
+long rig_status(const struct rig *it, const char *what)
+{
+	char path[64];
+	char line[256];
+	long number = -1;
+	size_t len = strlen(what);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)it->pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, what, len) == 0 && line[len] == ':')
+			number = strtol(line + len + 1, NULL, 10);
+	if (file)
+		fclose(file);
+	return number;
+}

@@ -41,6 +41,8 @@ bool rig_event(struct rig *rig, const char *words);
 /* The same, and the descriptor that came with it (-1: none). */
 bool rig_event_fd(struct rig *rig, const char *words, int *out_fd);
 int rig_stop(struct rig *rig); /* the exit code */
+long rig_status(const struct rig *rig,
+		const char *what); /* a number of the proxy's status file ("RssAnon"), -1: none */
 
 /* A server thread on address (NULL: 127.0.0.1) and a port of the kernel's choice. */
 struct stub {

@@ -63,23 +63,6 @@ static bool works(void)
 	return end == '.';
 }
 
-static long memory(const char *what)
-{
-	char path[64];
-	char line[256];
-	long kb = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", rig.pid);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file))
-		if (strncmp(line, what, strlen(what)) == 0)
-			kb = strtol(line + strlen(what) + 1, NULL, 10);
-	if (file)
-		fclose(file);
-	return kb;
-}
-
 static void idle_tunnels(const struct rig_policy *policy, unsigned wanted)
 {
 	struct rig_policy wide = *policy;
@@ -93,10 +76,10 @@ static void idle_tunnels(const struct rig_policy *policy, unsigned wanted)
 	rig_policy(&rig, &wide, 2);
 	rig_event(&rig, "\"ready\" \"generation\":2");
 	works();
-	before = memory("RssAnon");
+	before = rig_status(&rig, "RssAnon");
 	while (open < wanted && (fds[open] = tunnel("hold.test", hold.port)) >= 0)
 		open++;
-	after = memory("RssAnon");
+	after = rig_status(&rig, "RssAnon");
 	snprintf(label, sizeof(label), "%u idle tunnels are held", wanted);
 	tap(open == wanted, "IDLE", label);
 	printf("# %ld kB before, %ld kB with %u tunnels: %ld bytes each\n", before, after, open,
