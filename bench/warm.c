@@ -1,7 +1,6 @@
 /* warm: the next command in a warm session against a plain fork and exec of it. Prints medians in microseconds.
  * usage: warm DIR ROUNDS PROGRAM    (through the same session code as `ccbox run`) */
 #define _GNU_SOURCE
-#include "backend/linux/facts.h"
 #include "os/fd.h"
 #include "os/proc.h"
 #include "session/prepare.h"
@@ -100,7 +99,6 @@ int main(int argc, char **argv)
 	struct cc_session_config config = {.session_id = "bench", .sink = {NULL, on_event, on_note}};
 	struct cc_session *session;
 	struct cc_strv words = {0};
-	char proxy[PATH_MAX];
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
 	double *a, *b;
@@ -110,17 +108,11 @@ int main(int argc, char **argv)
 	ask.cwd = argv[1];
 	cc_spec_init(&spec);
 	if (cc_spec_add_bind(&spec, argv[1], false, &err) || cc_prepare(&ask, &prepared, &err) ||
-	    cc_facts_helper("cc-proxy", proxy, sizeof(proxy), &err)) {
+	    cc_prepare_launch(&prepared, &config.launch, &err)) {
 		fprintf(stderr, "%s\n", err.what);
 		return 2;
 	}
 	config.backend = prepared.backend;
-	config.launch = (struct cc_launch){.rules = &prepared.rules,
-					   .finish = cc_prepare_finish,
-					   .context = &prepared,
-					   .plan = &prepared.plan,
-					   .bwrap_path = "/usr/bin/bwrap",
-					   .proxy_path = proxy};
 	if (cc_session_launch(&config, &session, &err) || cc_strv_push(&words, argv[3], &err)) {
 		fprintf(stderr, "%s\n", err.what);
 		return 2;

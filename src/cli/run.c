@@ -1,5 +1,4 @@
 #define _GNU_SOURCE
-#include "backend/linux/facts.h"
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/learn.h"
@@ -77,18 +76,6 @@ static void say_unsandboxed(const struct cc_prepared *prepared)
 			cc_say("  not held: %s", cc_need_text((enum cc_need_index)i));
 }
 
-static enum cc_code find_programs(struct cc_launch *launch, char bwrap[PATH_MAX], char proxy[PATH_MAX],
-				  char *const *env, struct cc_err *err)
-{
-	enum cc_code code = cc_facts_bwrap(env, bwrap, PATH_MAX, err);
-
-	if (code == CC_OK)
-		code = cc_facts_helper("cc-proxy", proxy, PATH_MAX, err);
-	launch->bwrap_path = bwrap;
-	launch->proxy_path = proxy;
-	return code;
-}
-
 /* The policy goes to standard error, which the command may have used too: so it is kept as a file beside the log. */
 static void say_learned(const struct cc_learn *learn, char *const *env, const char *session)
 {
@@ -119,11 +106,8 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 			    const struct cc_strv *argv, char *const *env, int *out_code, struct cc_err *err)
 {
 	const char *session = ask->spec.session_id;
-	char bwrap[PATH_MAX];
-	char proxy[PATH_MAX];
 	struct cc_eventlog log;
-	struct cc_launch launch = {
-		.rules = &prepared->rules, .finish = cc_prepare_finish, .context = prepared, .plan = &prepared->plan};
+	struct cc_launch launch;
 	bool none = prepared->backend->kind == CC_BACKEND_NONE;
 	struct cc_learn learn;
 	struct cc_loop_ask loop = {.prepared = prepared,
@@ -136,7 +120,7 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 				   .pty = ask->pty >= 0 ? ask->pty : isatty(0),
 				   .timeout = ask->timeout};
 	struct cc_strv lent_argv = {0};
-	enum cc_code code = none ? CC_OK : find_programs(&launch, bwrap, proxy, env, err);
+	enum cc_code code = cc_prepare_launch(prepared, &launch, err);
 
 	if (code == CC_OK)
 		code = open_log(ask, env, session, &log, err);

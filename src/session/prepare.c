@@ -354,8 +354,44 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 	return CC_OK;
 }
 
+static enum cc_code find_programs(struct cc_prepared *prepared, struct cc_err *err)
+{
+	char bwrap[PATH_MAX];
+	char proxy[PATH_MAX];
+	enum cc_code code = cc_facts_bwrap(prepared->ask.env, bwrap, sizeof(bwrap), err);
+
+	if (code == CC_OK)
+		code = cc_facts_helper("cc-proxy", proxy, sizeof(proxy), err);
+	if (code != CC_OK)
+		return code;
+	free(prepared->bwrap);
+	free(prepared->proxy);
+	prepared->bwrap = cc_str_copy(bwrap);
+	prepared->proxy = cc_str_copy(proxy);
+	return prepared->bwrap && prepared->proxy ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+}
+
+enum cc_code cc_prepare_launch(struct cc_prepared *prepared, struct cc_launch *out, struct cc_err *err)
+{
+	enum cc_code code = prepared->backend->kind == CC_BACKEND_NONE ? CC_OK : find_programs(prepared, err);
+
+	if (code != CC_OK)
+		return code;
+	*out = (struct cc_launch){
+		.rules = &prepared->rules,
+		.finish = cc_prepare_finish,
+		.context = prepared,
+		.plan = &prepared->plan,
+		.bwrap_path = prepared->bwrap,
+		.proxy_path = prepared->proxy,
+	};
+	return CC_OK;
+}
+
 void cc_prepared_done(struct cc_prepared *prepared)
 {
+	free(prepared->bwrap);
+	free(prepared->proxy);
 	cc_capture_drop(&prepared->asked);
 	cc_facts_done(&prepared->facts);
 	cc_git_place_done(&prepared->git);

@@ -36,6 +36,7 @@ struct cc_prepared {
 	char *workdir;       /* where the command starts */
 	struct cc_strv said; /* lines for the person: what is visible and writable, which agent was lent what */
 	struct cc_lend lend; /* what a known agent is lent */
+	char *bwrap, *proxy; /* the programs of a native launch: cc_prepare_launch */
 };
 
 /* What ask points at must live until cc_prepare_finish. */
@@ -43,6 +44,8 @@ CC_MUST enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prep
 /* Takes git's answer: the rules and the plan are whole afterwards. A launch calls it while bubblewrap is starting
  * (context: the cc_prepared), everybody else at once. */
 CC_MUST enum cc_code cc_prepare_finish(void *context, struct cc_err *err);
+/* What starts it; points at prepared, which must outlive the launch. */
+CC_MUST enum cc_code cc_prepare_launch(struct cc_prepared *prepared, struct cc_launch *out, struct cc_err *err);
 void cc_prepared_done(struct cc_prepared *prepared);
 
 #endif

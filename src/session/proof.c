@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "session/proof.h"
 
-#include "backend/linux/facts.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/proc.h"
@@ -102,8 +101,6 @@ static enum cc_code run_script(struct cc_session *session, const struct cc_prepa
 static enum cc_code start(char *const *env, const char *dir, struct cc_prepared *prepared, struct proof_run *run,
 			  struct cc_session **out_session, struct cc_err *err)
 {
-	char bwrap[PATH_MAX];
-	char proxy[PATH_MAX];
 	struct cc_spec spec;
 	struct cc_prepare_ask ask = {
 		.spec = &spec, .backend = CC_BACKEND_NATIVE, .cwd = dir, .env = env, .agent = "none"};
@@ -115,17 +112,9 @@ static enum cc_code start(char *const *env, const char *dir, struct cc_prepared 
 	if (code == CC_OK)
 		code = cc_prepare(&ask, prepared, err);
 	if (code == CC_OK)
-		code = cc_facts_bwrap(env, bwrap, sizeof(bwrap), err);
-	if (code == CC_OK)
-		code = cc_facts_helper("cc-proxy", proxy, sizeof(proxy), err);
+		code = cc_prepare_launch(prepared, &config.launch, err);
 	if (code == CC_OK) {
 		config.backend = prepared->backend;
-		config.launch = (struct cc_launch){.rules = &prepared->rules,
-						   .finish = cc_prepare_finish,
-						   .context = prepared,
-						   .plan = &prepared->plan,
-						   .bwrap_path = bwrap,
-						   .proxy_path = proxy};
 		code = cc_session_launch(&config, out_session, err);
 	}
 	cc_spec_done(&spec);

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "rig.h"
 
-#include "backend/linux/facts.h"
 #include "os/fd.h"
 #include "session/prepare.h"
 #include "session/session.h"
@@ -120,23 +119,14 @@ static void fill(struct cc_spec *spec, const char *const *domains)
 
 static struct cc_session *launch(struct cc_prepared *prepared, struct cc_spec *spec)
 {
-	static char bwrap[PATH_MAX];
-	static char proxy[PATH_MAX];
 	struct cc_prepare_ask ask = {
 		.spec = spec, .backend = CC_BACKEND_NATIVE, .cwd = dir, .env = environ, .agent = "none"};
 	struct cc_session_config config = {.session_id = "live", .sink = {NULL, on_event, on_note}};
 	struct cc_session *session = NULL;
 	struct cc_err err = {0};
 
-	if (cc_prepare(&ask, prepared, &err) == CC_OK && cc_facts_bwrap(environ, bwrap, sizeof(bwrap), &err) == CC_OK &&
-	    cc_facts_helper("cc-proxy", proxy, sizeof(proxy), &err) == CC_OK) {
+	if (cc_prepare(&ask, prepared, &err) == CC_OK && cc_prepare_launch(prepared, &config.launch, &err) == CC_OK) {
 		config.backend = prepared->backend;
-		config.launch = (struct cc_launch){.rules = &prepared->rules,
-						   .finish = cc_prepare_finish,
-						   .context = prepared,
-						   .plan = &prepared->plan,
-						   .bwrap_path = bwrap,
-						   .proxy_path = proxy};
 		if (cc_session_launch(&config, &session, &err) == CC_OK)
 			return session;
 	}
