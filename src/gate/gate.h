@@ -22,7 +22,8 @@ enum {
 	/* The launch's own tests are made all the same, and must find out. */
 	CC_OFF_UNSEEN_FLOOR = 32,
 	CC_OFF_UNSEEN_GATE = 64,
-	CC_OFF_CAPTURE = 128
+	CC_OFF_CAPTURE = 128,
+	CC_OFF_LOCK = 256
 };
 
 enum { CC_GATE_THREADS_MIN = 1, CC_GATE_THREADS_MAX = 16 };

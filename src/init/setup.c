@@ -99,7 +99,8 @@ static void read_twin(struct cc_init *init, const struct cc_json *root)
 		     {"spares", CC_OFF_SPARES},
 		     {"unseen-floor", CC_OFF_UNSEEN_FLOOR},
 		     {"unseen-gate", CC_OFF_UNSEEN_GATE},
-		     {"capture", CC_OFF_CAPTURE}};
+		     {"capture", CC_OFF_CAPTURE},
+		     {"lock", CC_OFF_LOCK}};
 	const struct cc_json *off = cc_json_get(root, "off");
 
 	snprintf(init->fail_at, sizeof(init->fail_at), "%s", cc_json_str(root, "fail_at", ""));

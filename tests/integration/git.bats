@@ -593,12 +593,29 @@ bare_kit='
 }
 
 @test "two sessions do not complete a bare repository by halves" {
-	"$CCBOX" run --quiet --no-pty -- sh -c 'for i in $(seq 150); do mkdir -p d$i/objects; : >d$i/HEAD; done' >/dev/null 2>&1 </dev/null &
+	# both make the last part of the same directory in the same moment, held together by memory of one file
+	head -c 4096 /dev/zero >shm
+	cat >half.py <<-'PY'
+		import mmap, os, sys
+		me, other, rounds = int(sys.argv[1]), 1 - int(sys.argv[1]), 400
+		with open("shm", "r+b") as file: memory = mmap.mmap(file.fileno(), 4096)
+		def meet(value):
+		    memory[me * 64:me * 64 + 4] = value.to_bytes(4, "little")
+		    while int.from_bytes(memory[other * 64:other * 64 + 4], "little") < value: pass
+		for i in range(1, rounds + 1):
+		    if me == 0: os.makedirs("d%d/objects" % i)
+		    meet(2 * i)
+		    try:
+		        if me == 0: os.close(os.open("d%d/HEAD" % i, os.O_WRONLY | os.O_CREAT))
+		        else: os.mkdir("d%d/refs" % i)
+		    except PermissionError: pass
+		    meet(2 * i + 1)
+	PY
+	"$CCBOX" run --quiet --no-pty --timeout 90 -- /usr/bin/python3 half.py 0 >/dev/null 2>&1 </dev/null &
 	one=$!
-	"$CCBOX" run --quiet --no-pty -- sh -c 'for i in $(seq 150); do mkdir -p d$i/refs; printf "[core]\n\tbare = true\n" >d$i/config; done' >/dev/null 2>&1 </dev/null &
-	two=$!
+	"$CCBOX" run --quiet --no-pty --timeout 90 -- /usr/bin/python3 half.py 1 >/dev/null 2>&1 </dev/null || true
 	wait $one || true
-	wait $two || true
+	[ -e d400/HEAD ] || [ -e d400/refs ]
 	for dir in d*; do
 		[ ! -e "$dir/HEAD" ] || [ ! -e "$dir/objects" ] || [ ! -e "$dir/refs" ]
 	done
