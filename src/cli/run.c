@@ -154,7 +154,6 @@ static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char 
 {
 	char session[64];
 	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec,
-					     .session_id = session,
 					     .backend = ask->backend,
 					     .cwd = cwd,
 					     .env = env,
@@ -167,6 +166,7 @@ static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char 
 	prepare_ask.init = "cc-init-twin";
 #endif
 	make_session_id(session);
+	ask->spec.session_id = cc_str_copy(session);
 	if (ask->bridge_socat && ask->dry_run)
 		prepare_ask.bridge_dir = "BRIDGE";
 	else if (ask->bridge_socat && cc_bridge_open(env, bridge, err) != CC_OK)

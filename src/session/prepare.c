@@ -307,7 +307,7 @@ static enum cc_code name_session(const struct cc_prepare_ask *ask, struct cc_err
 	struct cc_spec *spec = ask->spec;
 
 	if (!spec->session_id)
-		spec->session_id = cc_str_copy(ask->session_id ? ask->session_id : "local");
+		spec->session_id = cc_str_copy("local");
 	if (!spec->workspace_id)
 		spec->workspace_id = cc_str_copy("local");
 	return spec->session_id && spec->workspace_id ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");

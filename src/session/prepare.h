@@ -10,8 +10,7 @@
 #include "session/lend.h"
 
 struct cc_prepare_ask {
-	struct cc_spec *spec;   /* binds may be empty: the git work tree or cwd is added */
-	const char *session_id; /* NULL: "local" (a question, no session) */
+	struct cc_spec *spec; /* binds may be empty: the git work tree or cwd is added; without an id it is "local" */
 	enum cc_backend_kind backend;
 	const char *cwd; /* absolute, as the person stands */
 	char *const *env;
