@@ -103,6 +103,18 @@ static struct cc_view trim(struct cc_view view)
 	return view;
 }
 
+/* A tab at the end stays, as other parsers have it: no length, coding or host is then read from the value. */
+static struct cc_view field_value(struct cc_view view)
+{
+	while (view.len && (view.ptr[0] == ' ' || view.ptr[0] == '\t')) {
+		view.ptr++;
+		view.len--;
+	}
+	while (view.len && view.ptr[view.len - 1] == ' ')
+		view.len--;
+	return view;
+}
+
 static bool parse_fields(struct cc_view bytes, size_t at, struct cc_http_head *head, struct cc_http_fault *fault)
 {
 	for (;;) {
@@ -121,7 +133,7 @@ static bool parse_fields(struct cc_view bytes, size_t at, struct cc_http_head *h
 			return bad(fault, 400, "a header line without a colon");
 		field = &head->fields[head->field_count++];
 		field->name = (struct cc_view){line.ptr, (size_t)(colon - line.ptr)};
-		field->value = trim((struct cc_view){colon + 1, line.len - field->name.len - 1});
+		field->value = field_value((struct cc_view){colon + 1, line.len - field->name.len - 1});
 		if (!all_token(field->name))
 			return bad(fault, 400, "a header name is not a token");
 	}

@@ -301,14 +301,21 @@ static void options(int argc, char **argv)
 		harness_bail("usage");
 }
 
-/* Without one the program says what it could not try. */
+/* Without one the program says what it could not try, and nothing can be seen to escape. */
 static void plant_slow(void)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/slow", harness.tree);
-	if (!slow_mount(path))
-		printf("# no FUSE: %s\n", strerror(errno));
+	if (slow_mount(path))
+		return;
+	printf("# no FUSE: %s\n", strerror(errno));
+	harness.slow = false;
+	if (harness.off_count) {
+		puts("1..0 # SKIP no file system to stall in");
+		harness_clean();
+		exit(0);
+	}
 }
 
 int main(int argc, char **argv)

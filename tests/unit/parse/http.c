@@ -34,6 +34,11 @@ static const struct {
 	 BYTES("POST http://u/ HTTP/1.1\r\nHost: u\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
 	       "chunked\r\n\r\n"),
 	 400},
+	{"a tab behind the coding", BYTES("POST http://u/ HTTP/1.1\r\nHost: u\r\nTransfer-Encoding: chunked\t\r\n\r\n"),
+	 400},
+	{"a tab behind the length", BYTES("POST http://u/ HTTP/1.1\r\nHost: u\r\nContent-Length: 2 \t\r\n\r\n"), 400},
+	{"spaces around the coding",
+	 BYTES("POST http://u/ HTTP/1.1\r\nHost: u\r\nTransfer-Encoding: \t chunked  \r\n\r\n"), 0},
 	{"TE in HTTP/1.0", BYTES("POST http://u/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400},
 	{"109 obs-fold", BYTES("GET http://u/ HTTP/1.1\r\nHost: u\r\nX: a\r\n b\r\n\r\n"), 400},
 	{"110 bare LF", BYTES("GET http://u/ HTTP/1.1\nHost: u\n\n"), 400},
