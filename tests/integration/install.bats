@@ -29,7 +29,8 @@ load lib
 	cd "$INSTALLED"
 	run sh -c 'find . -type f | sort'
 	echo "$output"
-	[ "$output" = "./bin/ccbox
+	[ "$output" = "./bin/cc_server
+./bin/ccbox
 ./libexec/ccbox/cc-connect
 ./libexec/ccbox/cc-init
 ./libexec/ccbox/cc-proxy

@@ -1,0 +1,32 @@
+/* server.h - the daemon as a whole: what the handlers of every route find behind their call. */
+#ifndef CC_SERVER_SERVER_H
+#define CC_SERVER_SERVER_H
+
+#include "server/config.h"
+#include "server/data.h"
+#include "session/probe.h"
+#include "web/web.h"
+
+#include <uv.h>
+
+struct cc_server {
+	struct cc_server_config config;
+	struct cc_data data;
+	struct cc_probe probe; /* once, at the start */
+	char *const *env;
+	uv_loop_t loop;
+	uv_signal_t signals[2];
+	struct cc_web *web;
+	int64_t started_ms;
+	bool stopping;
+};
+
+/* The whole program. Returns the exit code: 0 after SIGTERM or SIGINT, 125 when it could not start. */
+int cc_server_main(int argc, char **argv, char **env);
+
+/* Tables of rows; each file of the API has one. server.c lists them. */
+extern const struct cc_route cc_routes_base[];
+extern const struct cc_asset cc_assets_console[];
+extern const struct cc_socket_row cc_sockets_terminal[];
+
+#endif
