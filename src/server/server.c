@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "server/server.h"
 
+#include "backend/linux/facts.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/listen.h"
@@ -20,9 +21,10 @@
 #define CC_VERSION "0"
 #endif
 
-enum { CONNECTIONS_MAX = 1024, FILES_WANTED = 16384 };
+enum { CONNECTIONS_MAX = 1024, SESSIONS_MAX = 256, FILES_WANTED = 16384 };
 
-static const struct cc_route *const routes[] = {cc_routes_base, NULL};
+static const struct cc_route *const routes[] = {cc_routes_base, cc_routes_sandbox, cc_routes_exec, cc_routes_events,
+						NULL};
 static const struct cc_asset *const assets[] = {cc_assets_console, NULL};
 static const struct cc_socket_row *const sockets[] = {cc_sockets_terminal, NULL};
 
@@ -33,12 +35,21 @@ static void on_library_log(int level, const char *line)
 	cc_log(level == LLL_ERR ? CC_LOG_WARNING : CC_LOG_DEBUG, "libwebsockets: %.*s", (int)len, line);
 }
 
+static void on_all_ended(void *context)
+{
+	uv_stop(&((struct cc_server *)context)->loop);
+}
+
+/* Sessions first: when the last one has ended there is nothing left that a person could miss. A second signal does not
+ * wait for them: they end all the same when we are gone. */
 static void stop(struct cc_server *server)
 {
-	if (server->stopping)
+	if (server->stopping) {
+		uv_stop(&server->loop);
 		return;
+	}
 	server->stopping = true;
-	uv_stop(&server->loop);
+	cc_roster_end(server->roster, on_all_ended, server);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -108,14 +119,45 @@ static enum cc_code open_web(struct cc_server *server, struct cc_err *err)
 }
 
 /* Each session costs some descriptors; what is started from here gets the old limit back. */
-static void raise_files(void)
+static unsigned long raise_files(void)
 {
 	struct rlimit limit;
+	rlim_t before;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_WANTED)
-		return;
-	limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1024;
+	before = limit.rlim_cur;
+	if (before < FILES_WANTED) {
+		limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	return (unsigned long)before;
+}
+
+static enum cc_code open_roster(struct cc_server *server, struct cc_err *err)
+{
+	static char owner[PATH_MAX];
+	struct cc_roster_config config = {.loop = &server->loop,
+					  .env = server->env,
+					  .owner_path = owner,
+					  .files = raise_files(),
+					  .sessions_max = SESSIONS_MAX,
+					  .context = server};
+	enum cc_code code = cc_facts_helper("cc-session", owner, sizeof(owner), err);
+
+	return code == CC_OK ? cc_roster_new(&config, &server->roster, err) : code;
+}
+
+/* No session reaches the daemon: not its port, not its socket, not its files. */
+static enum cc_code close_to_sessions(struct cc_server *server, struct cc_err *err)
+{
+	enum cc_code code = cc_strv_pushf(&server->owner_ports, err, "%u", cc_web_port(server->web));
+
+	if (code == CC_OK)
+		code = cc_strv_push(&server->deny_read, server->data.dir, err);
+	if (code == CC_OK)
+		code = cc_strv_push(&server->deny_read, server->data.run_dir, err);
+	return code;
 }
 
 static void say_where(const struct cc_server *server)
@@ -132,10 +174,14 @@ static enum cc_code start(struct cc_server *server, struct cc_err *err)
 
 	if (code != CC_OK)
 		return code;
-	cc_probe_run(server->env, server->config.sandbox, &server->probe);
+	cc_probe_run(server->env, true, &server->probe);
 	code = watch_signals(server, err);
 	if (code == CC_OK)
+		code = open_roster(server, err);
+	if (code == CC_OK)
 		code = open_web(server, err);
+	if (code == CC_OK)
+		code = close_to_sessions(server, err);
 	if (code != CC_OK)
 		return code;
 	cc_buf_init(&line, 4096);
@@ -177,7 +223,6 @@ int cc_server_main(int argc, char **argv, char **env)
 		return print_and_go(&server.config);
 	cc_report_level(server.config.log_level);
 	lws_set_log_level(LLL_ERR | LLL_WARN, on_library_log);
-	raise_files();
 	uv_loop_init(&server.loop);
 	if (code == CC_OK)
 		code = start(&server, &err);
@@ -187,6 +232,7 @@ int cc_server_main(int argc, char **argv, char **env)
 		cc_log(CC_LOG_ERROR, "%s", err.what);
 	if (server.web)
 		cc_web_close(server.web);
+	cc_roster_free(server.roster);
 	cc_data_close(&server.data);
 	cc_server_config_done(&server.config);
 	return code == CC_OK ? 0 : CC_EXIT_NOT_ESTABLISHED;

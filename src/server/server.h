@@ -3,6 +3,7 @@
 #define CC_SERVER_SERVER_H
 
 #include "server/config.h"
+#include "live/live.h"
 #include "server/data.h"
 #include "session/probe.h"
 #include "web/web.h"
@@ -17,6 +18,8 @@ struct cc_server {
 	uv_loop_t loop;
 	uv_signal_t signals[2];
 	struct cc_web *web;
+	struct cc_roster *roster;
+	struct cc_strv owner_ports, deny_read; /* closed to every session */
 	int64_t started_ms;
 	bool stopping;
 };
@@ -26,7 +29,13 @@ int cc_server_main(int argc, char **argv, char **env);
 
 /* Tables of rows; each file of the API has one. server.c lists them. */
 extern const struct cc_route cc_routes_base[];
+extern const struct cc_route cc_routes_sandbox[];
+extern const struct cc_route cc_routes_exec[];
+extern const struct cc_route cc_routes_events[];
 extern const struct cc_asset cc_assets_console[];
 extern const struct cc_socket_row cc_sockets_terminal[];
+
+/* The session that the call's first parameter names; NULL: it has been answered with 404. */
+struct cc_live *cc_server_session(struct cc_call *call);
 
 #endif

@@ -34,6 +34,7 @@ load lib
 ./libexec/ccbox/cc-connect
 ./libexec/ccbox/cc-init
 ./libexec/ccbox/cc-proxy
+./libexec/ccbox/cc-session
 ./share/bash-completion/completions/ccbox
 ./share/ccbox/apparmor/ccbox
 ./share/doc/ccbox/LICENSE
