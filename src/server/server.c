@@ -7,6 +7,7 @@
 #include "os/listen.h"
 #include "os/net.h"
 #include "server/report.h"
+#include "server/terminals.h"
 #include "wire/msg.h"
 
 #include <libwebsockets.h>
@@ -24,7 +25,7 @@
 enum { CONNECTIONS_MAX = 1024, SESSIONS_MAX = 256, FILES_WANTED = 16384 };
 
 static const struct cc_route *const routes[] = {cc_routes_base, cc_routes_sandbox, cc_routes_exec, cc_routes_events,
-						NULL};
+						cc_routes_terminal, NULL};
 static const struct cc_asset *const assets[] = {cc_assets_console, NULL};
 static const struct cc_socket_row *const sockets[] = {cc_sockets_terminal, NULL};
 
@@ -232,6 +233,7 @@ int cc_server_main(int argc, char **argv, char **env)
 		cc_log(CC_LOG_ERROR, "%s", err.what);
 	if (server.web)
 		cc_web_close(server.web);
+	cc_terminals_stop(&server);
 	cc_roster_free(server.roster);
 	cc_data_close(&server.data);
 	cc_server_config_done(&server.config);

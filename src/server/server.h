@@ -10,6 +10,8 @@
 
 #include <uv.h>
 
+struct cc_terminals;
+
 struct cc_server {
 	struct cc_server_config config;
 	struct cc_data data;
@@ -22,6 +24,7 @@ struct cc_server {
 	struct cc_strv owner_ports, deny_read; /* closed to every session */
 	int64_t started_ms;
 	bool stopping;
+	struct cc_terminals *terminals; /* NULL until the first */
 };
 
 /* The whole program. Returns the exit code: 0 after SIGTERM or SIGINT, 125 when it could not start. */
@@ -32,6 +35,7 @@ extern const struct cc_route cc_routes_base[];
 extern const struct cc_route cc_routes_sandbox[];
 extern const struct cc_route cc_routes_exec[];
 extern const struct cc_route cc_routes_events[];
+extern const struct cc_route cc_routes_terminal[];
 extern const struct cc_asset cc_assets_console[];
 extern const struct cc_socket_row cc_sockets_terminal[];
 

@@ -34,7 +34,4 @@ struct cc_terminal {
 	void *context;
 };
 
-/* The first viewer wants more, or there is none. */
-bool cc_viewers_want(const struct cc_terminal *terminal);
-
 #endif

@@ -223,7 +223,7 @@ size_t cc_terminal_watch(const struct cc_terminal *t, struct cc_terminal_watch o
 		out[i] = (struct cc_terminal_watch){.fd = fds[i], .read = true};
 	if (!t->over && t->master >= 0 && t->again_at < 0) {
 		struct cc_terminal_watch master = {
-			.fd = t->master, .read = cc_viewers_want(t), .write = t->input.len > 0};
+			.fd = t->master, .read = !cc_viewers_behind(t), .write = t->input.len > 0};
 
 		if (master.read || master.write)
 			out[count++] = master;
@@ -239,7 +239,7 @@ void cc_terminal_step(struct cc_terminal *t, int fd)
 		return;
 	if (fd == t->master && fd >= 0) {
 		write_some(t);
-		for (int i = 0; i < STEP_MAX && cc_viewers_want(t) && read_some(t); i++)
+		for (int i = 0; i < STEP_MAX && !cc_viewers_behind(t) && read_some(t); i++)
 			;
 	} else if (cc_session_step(t->session, fd, &err) != CC_OK) {
 		t->exited = true;

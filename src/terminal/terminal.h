@@ -83,6 +83,9 @@ void cc_terminal_resize(struct cc_terminal *terminal, struct cc_pty_size size);
 /* Hangs up, then kills. Over when the info says so. */
 void cc_terminal_close(struct cc_terminal *terminal, enum cc_term_close reason);
 
+/* Reading waits for the viewers: all of them are behind. */
+bool cc_viewers_behind(const struct cc_terminal *terminal);
+
 /* A place in the output. window: at most so many bytes that the viewer has not acknowledged; 0: as many as it takes. */
 struct cc_viewer {
 	struct cc_terminal *terminal;

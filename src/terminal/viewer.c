@@ -57,7 +57,7 @@ enum cc_code cc_viewer_ack(struct cc_viewer *viewer, uint64_t seq, struct cc_err
 	return CC_OK;
 }
 
-bool cc_viewers_want(const struct cc_terminal *terminal)
+bool cc_viewers_behind(const struct cc_terminal *terminal)
 {
 	uint64_t window = terminal->ring.cap < 4 * CC_TERMINAL_WINDOW ? terminal->ring.cap / 4 : CC_TERMINAL_WINDOW;
 
@@ -66,7 +66,7 @@ bool cc_viewers_want(const struct cc_terminal *terminal)
 		uint64_t taken = viewer->window ? viewer->acked : viewer->at;
 
 		if (terminal->ring.end - taken < window)
-			return true;
+			return false;
 	}
-	return terminal->viewer_count == 0;
+	return terminal->viewer_count > 0;
 }

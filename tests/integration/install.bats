@@ -33,6 +33,7 @@ load lib
 ./bin/ccbox
 ./libexec/ccbox/cc-connect
 ./libexec/ccbox/cc-init
+./libexec/ccbox/cc-keeper
 ./libexec/ccbox/cc-proxy
 ./libexec/ccbox/cc-session
 ./share/bash-completion/completions/ccbox

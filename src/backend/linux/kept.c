@@ -73,8 +73,8 @@ static enum cc_code start_keeper(const struct cc_box_exec *what, const char *pro
 			       .new_session = true};
 	enum cc_code code = cc_facts_helper("cc-keeper", keeper, sizeof(keeper), err);
 
-	if (code != CC_OK)
-		return code;
+	if (code != CC_OK) /* it is not what the client asked for that was not found */
+		return cc_fail(err, CC_EUNSUPPORTED, 0, "the helper cc-keeper is not installed; reinstall");
 	if (!argv)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	snprintf(number, sizeof(number), "%d", control);
