@@ -4,7 +4,7 @@
 
 #include "session/session.h"
 #include "terminal/prepare.h"
-#include "terminal/ring.h"
+#include "terminal/scroll.h"
 #include "terminal/terminal.h"
 #include "terminal/title.h"
 
@@ -17,7 +17,7 @@ struct cc_terminal {
 	int master;
 	bool started, exited, closing, over;
 	int refused; /* errno: the shell could not be executed */
-	struct cc_ring ring;
+	struct cc_scroll ring;
 	struct cc_title title;
 	struct cc_pty_size size;
 	struct cc_buf input; /* typed, and not yet taken by the terminal */

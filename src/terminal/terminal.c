@@ -78,7 +78,7 @@ static bool read_some(struct cc_terminal *t)
 	ssize_t got = t->master >= 0 ? read(t->master, bytes, sizeof(bytes)) : 0;
 
 	if (got > 0) {
-		cc_ring_add(&t->ring, bytes, (size_t)got);
+		cc_scroll_add(&t->ring, bytes, (size_t)got);
 		if (cc_title_feed(&t->title, (struct cc_view){bytes, (size_t)got}))
 			t->changes++;
 		return true;
@@ -186,7 +186,7 @@ enum cc_code cc_terminal_open(const struct cc_terminal_ask *ask, struct cc_termi
 	t->id = cc_str_copy(ask->id);
 	if (!t->id)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
-	code = cc_ring_init(&t->ring, ask->ring ? ask->ring : CC_TERMINAL_RING, err);
+	code = cc_scroll_init(&t->ring, ask->ring ? ask->ring : CC_TERMINAL_RING, err);
 	if (code == CC_OK)
 		code = cc_term_prepare(ask, &t->plan, err);
 	if (code == CC_OK)
@@ -208,7 +208,7 @@ void cc_terminal_free(struct cc_terminal *t)
 		cc_viewer_leave(t->viewers[0]);
 	cc_session_free(t->session);
 	cc_term_plan_done(&t->plan);
-	cc_ring_done(&t->ring);
+	cc_scroll_done(&t->ring);
 	cc_buf_done(&t->input);
 	free(t->id);
 	free(t);
@@ -283,7 +283,7 @@ void cc_terminal_info(const struct cc_terminal *t, struct cc_terminal_info *out)
 		.cwd = t->plan.cwd,
 		.title = t->title.text,
 		.size = t->size,
-		.oldest = cc_ring_oldest(&t->ring),
+		.oldest = cc_scroll_oldest(&t->ring),
 		.end = t->ring.end,
 		.changes = t->changes,
 		.over = t->over,

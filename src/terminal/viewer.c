@@ -5,12 +5,13 @@
 enum cc_code cc_viewer_join(struct cc_viewer *viewer, struct cc_terminal *terminal, uint64_t from, uint64_t window,
 			    struct cc_err *err)
 {
-	uint64_t oldest = cc_ring_oldest(&terminal->ring);
+	uint64_t oldest = cc_scroll_oldest(&terminal->ring);
 
 	if (terminal->viewer_count == CC_TERMINAL_VIEWERS)
 		return cc_fail(err, CC_ELIMIT, 0, "at most %d viewers of one terminal", CC_TERMINAL_VIEWERS);
+	/* some of what is kept is left out, so that the next output does not take its place away at once */
 	if (from < oldest)
-		from = oldest;
+		from = oldest + terminal->ring.cap / 4;
 	if (from > terminal->ring.end)
 		from = terminal->ring.end;
 	*viewer = (struct cc_viewer){.terminal = terminal, .at = from, .acked = from, .window = window};
@@ -33,13 +34,13 @@ bool cc_viewer_next(const struct cc_viewer *viewer, size_t max, struct cc_view *
 	uint64_t ahead = viewer->at - viewer->acked;
 
 	*out_bytes = (struct cc_view){0};
-	if (viewer->at < cc_ring_oldest(&viewer->terminal->ring))
+	if (viewer->at < cc_scroll_oldest(&viewer->terminal->ring))
 		return false;
 	if (viewer->window && ahead >= viewer->window)
 		return true;
 	if (viewer->window && max > viewer->window - ahead)
 		max = (size_t)(viewer->window - ahead);
-	*out_bytes = cc_ring_at(&viewer->terminal->ring, viewer->at, max);
+	*out_bytes = cc_scroll_at(&viewer->terminal->ring, viewer->at, max);
 	return true;
 }
 

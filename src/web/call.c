@@ -238,6 +238,11 @@ const char *cc_call_query(struct cc_call *call, const char *name)
 	return cc_web_query(call->query, name, call->value, sizeof(call->value)) ? call->value : NULL;
 }
 
+bool cc_call_cookies(struct cc_call *call, char *out, size_t cap)
+{
+	return cc_web_token(call->wsi, WSI_TOKEN_HTTP_COOKIE, out, cap);
+}
+
 bool cc_call_local(const struct cc_call *call)
 {
 	return call->local;

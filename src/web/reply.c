@@ -42,13 +42,13 @@ const char *cc_code_name(enum cc_code code)
 	return "ok";
 }
 
-/* Scripts of ours only, nothing of anybody else, in no frame; styles that a terminal sets on its own elements. */
+/* Scripts and styles of ours only, none in the page itself, nothing of anybody else, in no frame. */
 static const struct {
 	const char *name, *value;
 } fixed[] = {
 	{"content-security-policy:",
-	 "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; "
-	 "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"},
+	 "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+	 "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"},
 	{"x-content-type-options:", "nosniff"},
 	{"x-frame-options:", "DENY"},
 	{"referrer-policy:", "no-referrer"},

@@ -100,7 +100,7 @@ def case_replay():
     w.type('seq 1 120000; echo do$((1+1))ne\r')
     assert w.see('do2ne')
     z = view(t, '?from=10')
-    assert z.first > 10 and z.first == z.hello['oldest'] and z.see('do2ne')
+    assert z.first > z.hello['oldest'] and z.see('do2ne')
     api('DELETE', '/v1/terminals/' + t['id'])
     assert w.end() == (4000, 'the terminal was closed') and z.end()[0] == 4000
 
@@ -193,7 +193,7 @@ def case_input():
     c.endheaders()
     assert c.getresponse().status == 413
     for method, path in [('GET', '/v1/terminals/nobody'), ('DELETE', '/v1/terminals/nobody'),
-                         ('GET', '/v1/terminals/..%2f..'), ('DELETE', '/v1/terminals/' + 'x' * 200)]:
+                         ('GET', '/v1/terminals/no%2fbody'), ('DELETE', '/v1/terminals/' + 'x' * 200)]:
         assert api(method, path)[0] == 404, path
     assert api('GET', '/v1/terminals')[1]['terminals'] == []
 

@@ -1,8 +1,8 @@
 /* terminals.h - the server's terminals: who is there, their descriptors on the loop, and who looks at them. */
-#ifndef CC_SERVER_TERMINALS_H
-#define CC_SERVER_TERMINALS_H
+#ifndef CC_CONSOLE_TERMINALS_H
+#define CC_CONSOLE_TERMINALS_H
 
-#include "server/server.h"
+#include "console/console.h"
 #include "terminal/terminal.h"
 
 enum {
@@ -13,7 +13,7 @@ enum {
 	CC_TERM_BODY_MAX = 16384,
 };
 
-/* One connected viewer (termsock.c). */
+/* One connected viewer (socket.c). */
 struct cc_term_conn;
 
 struct cc_term_entry {
@@ -36,14 +36,13 @@ struct cc_term_entry {
 };
 
 struct cc_terminals {
-	struct cc_server *server;
+	struct cc_console *console;
 	struct cc_term_entry *first;
 	size_t count;
-	enum cc_backend_kind configured; /* what a client gets that names none; UNSET is none */
 	struct cc_strv daemon_paths;
 };
 
-struct cc_term_entry *cc_terminals_find(struct cc_server *server, const char *id);
+struct cc_term_entry *cc_terminals_find(struct cc_console *console, const char *id);
 /* After anything was done to its terminal: descriptors, timer and viewers follow. */
 void cc_terminals_after(struct cc_term_entry *entry);
 /* Viewers of the entry have something to send, or to hear. */
@@ -53,7 +52,7 @@ void cc_term_drop_viewers(struct cc_term_entry *entry);
 /* {"backend","label","enclosed"}: the words beside a terminal, from what runs. */
 void cc_term_write_badge(struct cc_jsonw *w, enum cc_backend_kind backend);
 
-/* Ends every terminal. */
-void cc_terminals_stop(struct cc_server *server);
+/* A line of the daemon's log. */
+void cc_terminals_log(const struct cc_console *console, bool warning, const char *fmt, ...) CC_PRINTF(3, 4);
 
 #endif

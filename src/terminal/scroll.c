@@ -1,21 +1,21 @@
-#include "terminal/ring.h"
+#include "terminal/scroll.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum cc_code cc_ring_init(struct cc_ring *ring, size_t cap, struct cc_err *err)
+enum cc_code cc_scroll_init(struct cc_scroll *ring, size_t cap, struct cc_err *err)
 {
-	*ring = (struct cc_ring){.data = malloc(cap), .cap = cap};
+	*ring = (struct cc_scroll){.data = malloc(cap), .cap = cap};
 	return ring->data ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
 }
 
-void cc_ring_done(struct cc_ring *ring)
+void cc_scroll_done(struct cc_scroll *ring)
 {
 	free(ring->data);
-	*ring = (struct cc_ring){0};
+	*ring = (struct cc_scroll){0};
 }
 
-void cc_ring_add(struct cc_ring *ring, const char *bytes, size_t len)
+void cc_scroll_add(struct cc_scroll *ring, const char *bytes, size_t len)
 {
 	size_t at, first;
 
@@ -31,16 +31,16 @@ void cc_ring_add(struct cc_ring *ring, const char *bytes, size_t len)
 	ring->end += len;
 }
 
-uint64_t cc_ring_oldest(const struct cc_ring *ring)
+uint64_t cc_scroll_oldest(const struct cc_scroll *ring)
 {
 	return ring->end > ring->cap ? ring->end - ring->cap : 0;
 }
 
-struct cc_view cc_ring_at(const struct cc_ring *ring, uint64_t from, size_t max)
+struct cc_view cc_scroll_at(const struct cc_scroll *ring, uint64_t from, size_t max)
 {
 	size_t at, len;
 
-	if (from < cc_ring_oldest(ring) || from >= ring->end)
+	if (from < cc_scroll_oldest(ring) || from >= ring->end)
 		return (struct cc_view){0};
 	at = (size_t)(from % ring->cap);
 	len = (size_t)(ring->end - from);

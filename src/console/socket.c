@@ -1,7 +1,7 @@
-/* termsock.c - one viewer of a terminal over a WebSocket (docs/terminals.md). Every message out is made when it can be
+/* socket.c - one viewer of a terminal over a WebSocket (docs/terminals.md). Every message out is made when it can be
  * sent, so a connection that takes nothing costs nothing. */
 #define _GNU_SOURCE
-#include "server/terminals.h"
+#include "console/terminals.h"
 
 #include "wire/json.h"
 

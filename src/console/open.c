@@ -1,10 +1,9 @@
-/* termopen.c - POST, GET and DELETE /v1/terminals. */
+/* open.c - POST, GET and DELETE /v1/terminals. */
 #define _GNU_SOURCE
-#include "server/terminals.h"
+#include "console/terminals.h"
 
 #include "backend/pick.h"
 #include "os/clock.h"
-#include "server/report.h"
 #include "wire/json.h"
 
 #include <stdio.h>
@@ -23,9 +22,9 @@ struct opening {
 };
 
 /* The first call makes it: most servers never have a terminal. */
-static struct cc_terminals *all_of(struct cc_server *server)
+static struct cc_terminals *all_of(struct cc_console *console)
 {
-	struct cc_terminals *all = server->terminals;
+	struct cc_terminals *all = console->terminals;
 	struct cc_err err;
 
 	if (all)
@@ -33,15 +32,15 @@ static struct cc_terminals *all_of(struct cc_server *server)
 	all = calloc(1, sizeof(*all));
 	if (!all)
 		return NULL;
-	all->server = server;
+	all->console = console;
 	/* read-denied inside a native terminal: token, database, socket */
-	if (cc_strv_push(&all->daemon_paths, server->data.dir, &err) != CC_OK ||
-	    cc_strv_push(&all->daemon_paths, server->data.run_dir, &err) != CC_OK) {
+	if (cc_strv_push(&all->daemon_paths, console->data_dir, &err) != CC_OK ||
+	    cc_strv_push(&all->daemon_paths, console->run_dir, &err) != CC_OK) {
 		cc_strv_done(&all->daemon_paths);
 		free(all);
 		return NULL;
 	}
-	server->terminals = all;
+	console->terminals = all;
 	return all;
 }
 
@@ -131,7 +130,7 @@ static bool start_timer(struct cc_term_entry *entry)
 
 	if (!timer)
 		return false;
-	uv_timer_init(&entry->all->server->loop, timer);
+	uv_timer_init(entry->all->console->loop, timer);
 	timer->data = entry;
 	entry->timer = timer;
 	return true;
@@ -147,14 +146,14 @@ static void on_opened(uv_work_t *work, int status)
 	if (it->call)
 		cc_call_on_closed(it->call, NULL, NULL);
 	if (it->code == CC_OK && entry->terminal && start_timer(entry)) {
-		cc_log(CC_LOG_INFO, "terminal %s: started", entry->id);
+		cc_terminals_log(entry->all->console, false, "terminal %s: started", entry->id);
 		if (it->call)
 			reply_info(it->call, 201, entry);
 		else /* nobody knows of it */
 			cc_terminal_close(entry->terminal, CC_CLOSE_CLOSED);
 		cc_terminals_after(entry);
 	} else {
-		cc_log(CC_LOG_WARNING, "terminal %s: not started: %s", entry->id, it->err.what);
+		cc_terminals_log(entry->all->console, true, "terminal %s: not started: %s", entry->id, it->err.what);
 		if (it->call)
 			cc_reply_fail(it->call, &it->err);
 		cc_terminal_free(entry->terminal);
@@ -234,16 +233,17 @@ static enum cc_code read_wish(struct cc_view body, struct cc_json_doc **doc, str
 /* The probe says what is certain beforehand; the launch itself decides, and a refusal there is one here. */
 static enum cc_code choose(struct cc_terminals *all, const struct wish *wish, struct cc_choice *out, struct cc_err *err)
 {
-	const struct cc_probe *probe = &all->server->probe;
+	const struct cc_probe *probe = all->console->probe;
 	struct cc_choice_ask ask = {.asked = wish->backend,
-				    .configured = all->configured,
+				    .configured = all->console->configured,
 				    .native = probe->available && !probe->failing.step[0],
 				    .why_not_native = probe->available ? probe->failing.what : probe->install_hint};
 	enum cc_code code = cc_backend_choose(&ask, out, err);
 
 	if (code == CC_OK && out->stepped_down)
-		cc_log(CC_LOG_WARNING, "terminal: this host boots no microvm; the default steps down to %s",
-		       cc_backend_name(out->kind));
+		cc_terminals_log(all->console, true,
+				 "terminal: this host boots no microvm; the default steps down to %s",
+				 cc_backend_name(out->kind));
 	return code;
 }
 
@@ -274,7 +274,7 @@ static void begin(struct cc_call *call, struct cc_terminals *all, const struct w
 		.backend = backend,
 		.cwd = it->cwd,
 		.shell = it->shell,
-		.env = all->server->env,
+		.env = all->console->env,
 		.daemon_paths = &all->daemon_paths,
 		.idle_ms = wish->idle * 1000,
 		.event = on_event,
@@ -285,13 +285,13 @@ static void begin(struct cc_call *call, struct cc_terminals *all, const struct w
 	all->first = entry;
 	all->count++;
 	cc_call_on_closed(call, on_caller_gone, it);
-	uv_queue_work(&all->server->loop, &it->work, do_open, on_opened);
+	uv_queue_work(all->console->loop, &it->work, do_open, on_opened);
 }
 
 static void post_terminal(struct cc_call *call)
 {
-	struct cc_server *server = cc_call_context(call);
-	struct cc_terminals *all = all_of(server);
+	struct cc_console *console = cc_call_context(call);
+	struct cc_terminals *all = all_of(console);
 	CC_AUTO(cc_json_doc) doc = NULL;
 	struct wish wish;
 	struct cc_choice choice;
@@ -311,7 +311,7 @@ static void post_terminal(struct cc_call *call)
 
 static void get_terminals(struct cc_call *call)
 {
-	struct cc_server *server = cc_call_context(call);
+	struct cc_console *console = cc_call_context(call);
 	struct cc_buf text;
 	struct cc_jsonw w;
 
@@ -320,7 +320,7 @@ static void get_terminals(struct cc_call *call)
 	cc_jsonw_object(&w);
 	cc_jsonw_key(&w, "terminals");
 	cc_jsonw_array(&w);
-	for (struct cc_term_entry *at = server->terminals ? server->terminals->first : NULL; at; at = at->next)
+	for (struct cc_term_entry *at = console->terminals ? console->terminals->first : NULL; at; at = at->next)
 		if (at->timer) /* it is open */
 			write_info(&w, at);
 	cc_jsonw_end(&w);

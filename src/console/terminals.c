@@ -1,22 +1,34 @@
 /* terminals.c - terminals on the server's loop: opened beside it (a sandbox takes a while to start), then polled on it.
  */
 #define _GNU_SOURCE
-#include "server/terminals.h"
+#include "console/terminals.h"
 
 #include "os/clock.h"
-#include "server/report.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void cc_terminals_log(const struct cc_console *console, bool warning, const char *fmt, ...)
+{
+	char line[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	console->log(warning, line);
+}
 
 static void free_handle(uv_handle_t *handle)
 {
 	free(handle);
 }
 
-struct cc_term_entry *cc_terminals_find(struct cc_server *server, const char *id)
+struct cc_term_entry *cc_terminals_find(struct cc_console *console, const char *id)
 {
-	struct cc_term_entry *entry = server->terminals ? server->terminals->first : NULL;
+	struct cc_term_entry *entry = console->terminals ? console->terminals->first : NULL;
 
 	while (entry && strcmp(entry->id, id) != 0)
 		entry = entry->next;
@@ -46,9 +58,9 @@ static void start_poll(struct cc_term_entry *entry, int fd)
 {
 	uv_poll_t *handle = calloc(1, sizeof(*handle));
 
-	if (!handle || uv_poll_init(&entry->all->server->loop, handle, fd) != 0) {
+	if (!handle || uv_poll_init(entry->all->console->loop, handle, fd) != 0) {
 		free(handle);
-		cc_log(CC_LOG_ERROR, "terminal %s: cannot poll", entry->id);
+		cc_terminals_log(entry->all->console, true, "terminal %s: cannot poll", entry->id);
 		return;
 	}
 	handle->data = entry;
@@ -124,7 +136,7 @@ static void follow_time(struct cc_term_entry *entry)
 	if (!entry->timer)
 		return;
 	uv_timer_stop(entry->timer);
-	uv_update_time(&entry->all->server->loop);
+	uv_update_time(entry->all->console->loop);
 	if (deadline >= 0)
 		uv_timer_start(entry->timer, on_timer, (uint64_t)(deadline > now ? deadline - now : 0), 0);
 }
@@ -136,19 +148,19 @@ void cc_terminals_after(struct cc_term_entry *entry)
 	cc_terminal_info(entry->terminal, &info);
 	if (info.over && !entry->over_at) {
 		entry->over_at = cc_clock_ms();
-		cc_log(CC_LOG_INFO, "terminal %s: %s", entry->id, info.why);
+		cc_terminals_log(entry->all->console, false, "terminal %s: %s", entry->id, info.why);
 	}
 	cc_term_wake(entry); /* first: it may type what was held back */
 	follow_fds(entry);
 	follow_time(entry);
 }
 
-void cc_terminals_stop(struct cc_server *server)
+void cc_console_stop(struct cc_console *console)
 {
-	while (server->terminals && server->terminals->first)
-		forget(server->terminals->first);
-	if (server->terminals)
-		cc_strv_done(&server->terminals->daemon_paths);
-	free(server->terminals);
-	server->terminals = NULL;
+	while (console->terminals && console->terminals->first)
+		forget(console->terminals->first);
+	if (console->terminals)
+		cc_strv_done(&console->terminals->daemon_paths);
+	free(console->terminals);
+	console->terminals = NULL;
 }
