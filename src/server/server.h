@@ -5,6 +5,7 @@
 #include "server/config.h"
 #include "live/live.h"
 #include "server/data.h"
+#include "server/record.h"
 #include "session/probe.h"
 #include "web/web.h"
 
@@ -19,6 +20,9 @@ struct cc_server {
 	uv_signal_t signals[2];
 	struct cc_web *web;
 	struct cc_roster *roster;
+	struct cc_store *store;
+	uv_timer_t flush;
+	bool store_failing;
 	struct cc_strv owner_ports, deny_read; /* closed to every session */
 	int64_t started_ms;
 	bool stopping;
@@ -32,6 +36,7 @@ extern const struct cc_route cc_routes_base[];
 extern const struct cc_route cc_routes_sandbox[];
 extern const struct cc_route cc_routes_exec[];
 extern const struct cc_route cc_routes_events[];
+extern const struct cc_route cc_routes_repos[];
 extern const struct cc_asset cc_assets_console[];
 extern const struct cc_socket_row cc_sockets_terminal[];
 
