@@ -465,6 +465,8 @@ enum cc_code cc_loop_run(const struct cc_loop_ask *ask, int *out_code, struct cc
 	if (native)
 		cc_proc_end_all();
 	tidy_terminal(&loop);
+	if (code == CC_OK && loop.timed_out)
+		cc_say("the command was ended: its time was over (--timeout %ld)", ask->timeout);
 	if (code == CC_OK && loop.lost)
 		cc_say("the session ended early: %s; everything in it was ended", cc_session_error(loop.session));
 	show_kept(&loop);

@@ -196,6 +196,16 @@ int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, cons
 	return -EACCES;
 }
 
+void cc_remark(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why)
+{
+	struct cc_violation what;
+
+	describe(call, verb, path, &what);
+	what.rule = rule;
+	what.raw = why;
+	cc_report_flagged(call->gate->report, &what);
+}
+
 int cc_refuse_folded(struct cc_call *call, enum cc_verb verb, struct cc_view path)
 {
 	return cc_refuse(call, verb, path, "name:folded", "the directory takes other letters for these");

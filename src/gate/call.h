@@ -186,6 +186,9 @@ int cc_natural_open(uint64_t flags, uint64_t mode, uint64_t resolve);
 /* A refusal that content or surroundings gave. */
 int cc_refuse(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why);
 
+/* Allowed, and the person is told why it is not all that was asked for. */
+void cc_remark(struct cc_call *call, enum cc_verb verb, struct cc_view path, const char *rule, const char *why);
+
 int cc_refuse_folded(struct cc_call *call, enum cc_verb verb, struct cc_view path);
 
 /* A canonical path on one of our mounts, a part of which a directory that folds case could take for another. dir: the

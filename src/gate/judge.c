@@ -300,6 +300,7 @@ int cc_judge_first(struct cc_call *call, const struct cc_loc *loc, uint64_t mode
 	struct cc_ask ask = {.verb = CC_VERB_CREATE, .path = {loc->path, loc->len}, .object = CC_OBJECT_FILE};
 	struct cc_decision decision;
 	struct cc_statx st;
+	int fd;
 
 	if (!loc->mount || loc->special || strcmp(loc->name, "config") != 0 ||
 	    cc_k_statx(loc->parent, loc->name, &st) != -ENOENT)
@@ -309,8 +310,13 @@ int cc_judge_first(struct cc_call *call, const struct cc_loc *loc, uint64_t mode
 	    decision.rule->effect != CC_EFFECT_JUDGE || decision.rule->judge != CC_JUDGE_CONFIG || !cc_alive(call))
 		return -ENOENT;
 	cc_wear_umask(call);
-	return cc_k_openat2(loc->parent, loc->name, O_RDONLY | O_CREAT | O_EXCL | O_NOCTTY, mode & 0666,
-			    CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
+	fd = cc_k_openat2(loc->parent, loc->name, O_RDONLY | O_CREAT | O_EXCL | O_NOCTTY, mode & 0666,
+			  CC_RESOLVE_NO_SYMLINKS | CC_RESOLVE_NO_XDEV);
+	/* git and its libraries write it by config.lock afterwards; a program that copies a repository wonders. */
+	if (fd >= 0 && !is_git(call))
+		cc_remark(call, CC_VERB_CREATE, ask.path, "git:config",
+			  "made empty and for reading: it is written by renaming config.lock onto it; use git clone");
+	return fd;
 }
 
 /* Directories that fold case (ext4, f2fs and tmpfs with the casefold feature) find a file by names that nobody wrote:

@@ -27,7 +27,7 @@ struct cc_live {
 	enum cc_backend_kind backend;
 	enum cc_state state;
 	struct cc_err error;
-	int64_t created_ms;
+	int64_t created_ms, record;
 	uint64_t seq;
 	struct cc_ring ring;
 	struct cc_reader *readers;

@@ -167,6 +167,7 @@ enum cc_code cc_live_launch(struct cc_roster *roster, const struct cc_live_ask *
 				 .workspace = cc_str_copy(ask->workspace),
 				 .agent = cc_str_copy(ask->agent),
 				 .backend = ask->backend,
+				 .record = ask->record,
 				 .created_ms = cc_clock_wall_ms(),
 				 .owner = {-1, -1},
 				 .link = -1,
@@ -221,6 +222,21 @@ int64_t cc_live_created_ms(const struct cc_live *live)
 enum cc_backend_kind cc_live_backend(const struct cc_live *live)
 {
 	return live->backend;
+}
+
+int64_t cc_live_record(const struct cc_live *live)
+{
+	return live->record;
+}
+
+int64_t cc_live_pid(const struct cc_live *live)
+{
+	return live->owner.pid > 0 ? live->owner.pid : 0;
+}
+
+const char *cc_live_end_reason(const struct cc_live *live)
+{
+	return live->end_reason;
 }
 
 void cc_live_write(const struct cc_live *live, struct cc_jsonw *w)

@@ -55,6 +55,7 @@ struct cc_live_ask {
 	const char *id;
 	const char *workspace;
 	const char *agent; /* NULL */
+	int64_t record;    /* the caller's own number for it */
 	enum cc_backend_kind backend;
 	struct cc_view body;               /* the client's, checked */
 	const struct cc_strv *protect;     /* checkouts of the workspace */
@@ -73,6 +74,9 @@ const struct cc_err *cc_live_error(const struct cc_live *live); /* code 0: none 
 uint64_t cc_live_last_seq(const struct cc_live *live);
 int64_t cc_live_created_ms(const struct cc_live *live);
 enum cc_backend_kind cc_live_backend(const struct cc_live *live);
+int64_t cc_live_record(const struct cc_live *live);
+int64_t cc_live_pid(const struct cc_live *live);            /* of its owner, 0 = none */
+const char *cc_live_end_reason(const struct cc_live *live); /* NULL: nobody has ended it */
 /* The SandboxHandle of the contract (3.3), as JSON. */
 void cc_live_write(const struct cc_live *live, struct cc_jsonw *w);
 CC_MUST enum cc_code cc_live_suspend(struct cc_live *live, struct cc_err *err);

@@ -46,6 +46,9 @@ static const char *const code_loading[] = {
 	"GIT_CONFIG_*", "ZDOTDIR",  "GLIBC_TUNABLES", "GCONV_PATH",
 };
 
+/* What the session itself decides: another value would point programs at what is not there, or past the proxies. */
+static const char *const decided[] = {"HOME", "NO_PROXY", "no_proxy", "CCBOX_SESSION"};
+
 static const char *const secret_words[] = {"TOKEN",  "SECRET", "PASSWORD",   "PASSWD", "API_KEY",
 					   "APIKEY", "_KEY",   "CREDENTIAL", "AUTH"};
 
@@ -89,6 +92,18 @@ static enum cc_code add_all(struct cc_linux_plan *plan, const char *const *items
 	for (size_t i = 0; code == CC_OK && i < count; i++)
 		code = add(plan, items[i], err);
 	return code;
+}
+
+static enum cc_code refuse_decided(const struct cc_strv *list, struct cc_err *err)
+{
+	for (size_t i = 0; list && i < list->count; i++) {
+		const char *item = list->items[i];
+
+		if (cc_env_listed(decided, CC_COUNT(decided), item, name_len(item)))
+			return cc_fail(err, CC_EINVAL, 0, "--env %.*s: the session decides this variable itself",
+				       (int)name_len(item), item);
+	}
+	return CC_OK;
 }
 
 /* NAME takes the caller's value, NAME=VALUE is taken as it stands. */
@@ -165,8 +180,10 @@ static enum cc_code add_host(struct cc_linux_plan *plan, const struct cc_facts *
 enum cc_code cc_plan_env(const struct cc_rules *rules, const struct cc_facts *facts, const struct cc_linux_ask *ask,
 			 struct cc_linux_plan *plan, struct cc_err *err)
 {
-	enum cc_code code = add_asked(plan, facts, ask->env, err);
+	enum cc_code code = refuse_decided(ask->env, err);
 
+	if (code == CC_OK)
+		code = add_asked(plan, facts, ask->env, err);
 	if (code == CC_OK)
 		code = add_asked(plan, facts, ask->agent_set, err);
 	if (code == CC_OK)

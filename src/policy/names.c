@@ -1,6 +1,7 @@
 #include "policy/names.h"
 
 #include "base/mem.h"
+#include "policy/defaults.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -351,4 +352,21 @@ bool cc_name_could_fold(struct cc_view name)
 		ascii = ascii && byte < 0x80;
 	}
 	return !ascii;
+}
+
+bool cc_path_in_packages(struct cc_view path)
+{
+	for (size_t i = 0; cc_default_packages[i]; i++) {
+		struct cc_pattern pattern;
+		bool found = false;
+
+		if (cc_pattern_parse(cc_default_packages[i], false, &pattern, NULL) != CC_OK)
+			continue;
+		for (size_t at = 1; at < path.len && !found; at += cc_path_part(path, at).len + 1)
+			found = cc_pattern_from(&pattern, path, at).match == CC_MATCH_EXACT;
+		cc_pattern_done(&pattern);
+		if (found)
+			return true;
+	}
+	return false;
 }

@@ -76,6 +76,9 @@ size_t cc_path_parts_end(struct cc_view path, size_t start, size_t count);
  * nowhere in UTF-8 (with one of those in it, the kernel compares the whole name byte by byte). */
 bool cc_name_could_fold(struct cc_view name);
 
+/* Does it lie in a well-known dependency tree, which the preset `packages` opens? */
+bool cc_path_in_packages(struct cc_view path);
+
 /* The part of path that starts at offset start. */
 static inline struct cc_view cc_path_part(struct cc_view path, size_t start)
 {

@@ -220,6 +220,9 @@ static enum cc_code check_place(const char *path, struct cc_err *err)
 {
 	static const char *const closed[] = {"/proc", "/sys", "/dev", "/run"};
 
+	if (path[0] == '/' && path[1] == '\0')
+		return cc_fail(err, CC_EINVAL, 0,
+			       "the whole file system cannot be bound; name the directory that is worked in");
 	for (size_t i = 0; i < CC_COUNT(closed); i++) {
 		struct cc_view mine = cc_view_of(closed[i]);
 		bool inside = cc_path_within(cc_view_of(path), mine) && strlen(path) > mine.len;

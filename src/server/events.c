@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURN_BYTES = 64 << 10 };
+enum { TURN_BYTES = 64 << 10, RECORDED_BYTES = 16 << 20 };
 
 struct feed {
 	struct cc_reader reader;
@@ -71,14 +71,46 @@ static bool says(struct cc_call *call, const char *name, const char *value)
 	return said && strcmp(said, value) == 0;
 }
 
+/* Of a session that is gone: what the store has kept, which is everything but output. */
+static void reply_recorded(struct cc_call *call)
+{
+	struct cc_server *server = cc_call_context(call);
+	const char *since = cc_call_query(call, "since");
+	uint64_t after = since ? strtoull(since, NULL, 10) : cc_call_last_event(call);
+	bool plain = says(call, "format", "lines");
+	struct cc_buf lines, frames;
+	struct cc_jsonw w;
+	struct cc_err err;
+
+	cc_buf_init(&frames, RECORDED_BYTES);
+	cc_buf_init(&lines, RECORDED_BYTES);
+	cc_jsonw_init(&w, &frames);
+	if (cc_store_session_write(server->store, cc_call_param(call, 0), &w, &err) != CC_OK ||
+	    cc_store_events_write(server->store, cc_call_param(call, 0), after, &lines, &err) != CC_OK) {
+		cc_reply_fail(call, &err);
+	} else if (plain) {
+		cc_reply(call, 200, "application/x-ndjson", lines.data, lines.len);
+	} else {
+		cc_buf_reset(&frames);
+		for (const char *at = lines.data, *end; at && (end = strchr(at, '\n')); at = end + 1)
+			cc_buf_addf(&frames, "data: %.*s\n\n", (int)(end - at), at);
+		cc_reply(call, 200, "text/event-stream", frames.data, frames.len);
+	}
+	cc_buf_done(&lines);
+	cc_buf_done(&frames);
+}
+
 static void get_events(struct cc_call *call)
 {
-	struct cc_live *live = cc_server_session(call);
+	struct cc_server *server = cc_call_context(call);
+	struct cc_live *live = cc_roster_find(server->roster, cc_call_param(call, 0));
 	struct feed *feed = live ? calloc(1, sizeof(*feed)) : NULL;
 	const char *since;
 
-	if (!live)
+	if (!live) {
+		reply_recorded(call);
 		return;
+	}
 	if (!feed) {
 		cc_reply_failf(call, CC_ELIMIT, "out of memory");
 		return;

@@ -65,11 +65,46 @@ static void on_closed(void *context)
 	free(stream);
 }
 
+/* A detached command answers once, when it runs: then the session is active, and its number is good. */
+static void on_detached_started(void *context, int *master)
+{
+	struct stream *stream = context;
+	char text[40];
+	int len = snprintf(text, sizeof(text), "{\"command\":%d}\n", cc_command_id(stream->command));
+
+	(void)master;
+	cc_reply(stream->call, 202, "application/json", text, (size_t)len);
+	cc_command_leave(stream->command);
+	stream->command = NULL;
+}
+
+static void on_detached_over(void *context, int exit_code)
+{
+	struct stream *stream = context;
+
+	stream->command = NULL;
+	cc_reply_failf(stream->call, CC_ENOTFOUND, "the command did not start (%d); its events say why", exit_code);
+}
+
+static const struct cc_command_ops detached_ops = {.started = on_detached_started, .over = on_detached_over};
+
+static void on_detached_closed(void *context)
+{
+	struct stream *stream = context;
+
+	if (stream->command)
+		cc_command_leave(stream->command);
+	free(stream);
+}
+
 static enum cc_code start(struct cc_call *call, struct cc_live *live, const struct cc_exec_request_doc *wanted,
 			  struct cc_err *err)
 {
-	struct cc_command_ask ask = {.body = cc_call_body(call), .wanted = wanted};
 	struct stream *stream = calloc(1, sizeof(*stream));
+	struct cc_command_ask ask = {.body = cc_call_body(call),
+				     .wanted = wanted,
+				     .ops = wanted->detach ? &detached_ops : &ops,
+				     .context = stream};
 	char id[16];
 	enum cc_code code;
 
@@ -77,33 +112,19 @@ static enum cc_code start(struct cc_call *call, struct cc_live *live, const stru
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	stream->call = call;
 	cc_buf_init(&stream->pending, PENDING_MAX);
-	ask.ops = &ops;
-	ask.context = stream;
 	code = cc_command_start(live, &ask, &stream->command, err);
 	if (code != CC_OK) {
 		free(stream);
 		return code;
 	}
+	if (wanted->detach) {
+		cc_call_on_closed(call, on_detached_closed, stream);
+		return CC_OK;
+	}
 	snprintf(id, sizeof(id), "%d", cc_command_id(stream->command));
 	cc_reply_header(call, "ccbox-command:", id);
 	cc_call_on_closed(call, on_closed, stream);
 	cc_stream_begin(call, "application/x-ndjson", fill, stream);
-	return CC_OK;
-}
-
-static enum cc_code start_detached(struct cc_call *call, struct cc_live *live, const struct cc_exec_request_doc *wanted,
-				   struct cc_err *err)
-{
-	struct cc_command_ask ask = {.body = cc_call_body(call), .wanted = wanted};
-	struct cc_command *command;
-	char text[40];
-	enum cc_code code = cc_command_start(live, &ask, &command, err);
-	int len;
-
-	if (code != CC_OK)
-		return code;
-	len = snprintf(text, sizeof(text), "{\"command\":%d}\n", cc_command_id(command));
-	cc_reply(call, 202, "application/json", text, (size_t)len);
 	return CC_OK;
 }
 
@@ -122,7 +143,7 @@ static void post_exec(struct cc_call *call)
 	if (code == CC_OK)
 		code = cc_exec_request_read(cc_json_root(doc), &wanted, &err);
 	if (code == CC_OK)
-		code = wanted.detach ? start_detached(call, live, &wanted, &err) : start(call, live, &wanted, &err);
+		code = start(call, live, &wanted, &err);
 	cc_exec_request_done(&wanted);
 	if (code != CC_OK)
 		cc_reply_fail(call, &err);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HANDLE_MAX = 64 << 10 };
+enum { HANDLE_MAX = 64 << 10, RECORDED_MAX = 200 };
 
 /* A call that waits for a session to become something. */
 struct wait {
@@ -155,14 +155,40 @@ static enum cc_code read_launch(struct cc_call *call, struct cc_launch_request *
 	return code == CC_OK ? settle(request, err) : code;
 }
 
+/* Recorded before it begins: a session that nobody could find later does not start. */
+static enum cc_code record(struct cc_server *server, const struct cc_launch_request *request, struct cc_live_ask *ask,
+			   struct cc_strv *protect, struct cc_err *err)
+{
+	struct cc_store_session row = {.id = request->spec.session_id,
+				       .workspace = request->spec.workspace_id,
+				       .agent = request->spec.agent_id,
+				       .backend = cc_backend_name(ask->backend),
+				       .request = ask->body.ptr,
+				       .created_ms = cc_clock_wall_ms()};
+	enum cc_code code;
+
+	if (cc_roster_find(server->roster, row.id))
+		return cc_fail(err, CC_ESTATE, 0, "a session %s is there already", row.id);
+	code = cc_store_repo_paths(server->store, row.workspace, protect, err);
+	if (code == CC_OK)
+		code = cc_store_session_add(server->store, &row, &ask->record, err);
+	server->store_failing = code != CC_OK;
+	ask->id = row.id;
+	ask->workspace = row.workspace;
+	ask->agent = row.agent;
+	ask->protect = protect;
+	return code;
+}
+
 static void post_sandbox(struct cc_call *call)
 {
 	struct cc_server *server = cc_call_context(call);
 	struct cc_launch_request request;
 	struct cc_live_ask ask = {
 		.body = cc_call_body(call), .owner_ports = &server->owner_ports, .deny_read = &server->deny_read};
+	struct cc_strv protect = {0};
 	struct cc_live *live;
-	struct cc_err err = {0};
+	struct cc_err err = {0}, why;
 	enum cc_code code;
 
 	cc_launch_request_init(&request);
@@ -170,23 +196,30 @@ static void post_sandbox(struct cc_call *call)
 				: read_launch(call, &request, &err);
 	if (code == CC_OK)
 		code = choose_backend(server, request.backend, &ask.backend, &err);
-	ask.id = request.spec.session_id;
-	ask.workspace = request.spec.workspace_id;
-	ask.agent = request.spec.agent_id;
 	if (code == CC_OK)
+		code = record(server, &request, &ask, &protect, &err);
+	if (code == CC_OK) {
 		code = cc_live_launch(server->roster, &ask, &live, &err);
+		if (code != CC_OK)
+			(void)!cc_store_session_set(server->store, ask.record, cc_backend_name(ask.backend),
+						    "destroyed", err.what, 0, cc_clock_wall_ms(), &why);
+	}
 	cc_launch_request_done(&request);
+	cc_strv_done(&protect);
 	if (code != CC_OK)
 		cc_reply_fail(call, &err);
 	else if (wait_for(call, live, is_up, 201))
 		cc_live_check(live);
 }
 
+/* With ?all=1 those that are gone as well, as the store has them. */
 static void get_sandboxes(struct cc_call *call)
 {
 	struct cc_server *server = cc_call_context(call);
 	struct cc_buf text;
 	struct cc_jsonw w;
+	struct cc_err err;
+	enum cc_code code = CC_OK;
 
 	cc_buf_init(&text, 16 << 20);
 	cc_jsonw_init(&w, &text);
@@ -197,17 +230,37 @@ static void get_sandboxes(struct cc_call *call)
 	     live = cc_roster_next(server->roster, live))
 		cc_live_write(live, &w);
 	cc_jsonw_end(&w);
+	if (cc_call_query(call, "all")) {
+		cc_jsonw_key(&w, "recorded");
+		code = cc_store_sessions_write(server->store, RECORDED_MAX, &w, &err);
+	}
 	cc_jsonw_end(&w);
-	cc_reply_json(call, 200, &text);
+	if (code == CC_OK)
+		cc_reply_json(call, 200, &text);
+	else
+		cc_reply_fail(call, &err);
 	cc_buf_done(&text);
 }
 
 static void get_sandbox(struct cc_call *call)
 {
-	struct cc_live *live = cc_server_session(call);
+	struct cc_server *server = cc_call_context(call);
+	struct cc_live *live = cc_roster_find(server->roster, cc_call_param(call, 0));
+	struct cc_buf text;
+	struct cc_jsonw w;
+	struct cc_err err;
 
-	if (live)
+	if (live) {
 		reply_handle(call, 200, live);
+		return;
+	}
+	cc_buf_init(&text, HANDLE_MAX);
+	cc_jsonw_init(&w, &text);
+	if (cc_store_session_write(server->store, cc_call_param(call, 0), &w, &err) == CC_OK)
+		cc_reply_json(call, 200, &text);
+	else
+		cc_reply_fail(call, &err);
+	cc_buf_done(&text);
 }
 
 static void delete_sandbox(struct cc_call *call)

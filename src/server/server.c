@@ -24,7 +24,8 @@
 enum { CONNECTIONS_MAX = 1024, SESSIONS_MAX = 256, FILES_WANTED = 16384 };
 
 static const struct cc_route *const routes[] = {
-	cc_routes_base, cc_routes_sandbox, cc_routes_exec, cc_routes_events, cc_routes_login, cc_routes_terminal, NULL};
+	cc_routes_base,  cc_routes_sandbox, cc_routes_exec,     cc_routes_events,
+	cc_routes_repos, cc_routes_login,   cc_routes_terminal, NULL};
 static const struct cc_asset *const assets[] = {cc_assets_console, NULL};
 static const struct cc_socket_row *const sockets[] = {cc_sockets_terminal, NULL};
 
@@ -158,7 +159,10 @@ static enum cc_code open_roster(struct cc_server *server, struct cc_err *err)
 					  .owner_path = owner,
 					  .files = raise_files(),
 					  .sessions_max = SESSIONS_MAX,
-					  .context = server};
+					  .context = server,
+					  .event = cc_record_event,
+					  .changed = cc_record_changed,
+					  .command = cc_record_command};
 	enum cc_code code = cc_facts_helper("cc-session", owner, sizeof(owner), err);
 
 	return code == CC_OK ? cc_roster_new(&config, &server->roster, err) : code;
@@ -192,6 +196,8 @@ static enum cc_code start(struct cc_server *server, struct cc_err *err)
 		return code;
 	cc_probe_run(server->env, true, &server->probe);
 	code = watch_signals(server, err);
+	if (code == CC_OK)
+		code = cc_record_open(server, err);
 	if (code == CC_OK)
 		code = open_roster(server, err);
 	if (code == CC_OK)
@@ -250,6 +256,7 @@ int cc_server_main(int argc, char **argv, char **env)
 		cc_web_close(server.web);
 	cc_console_stop(&server.console);
 	cc_roster_free(server.roster);
+	cc_record_close(&server);
 	cc_data_close(&server.data);
 	cc_server_config_done(&server.config);
 	return code == CC_OK ? 0 : CC_EXIT_NOT_ESTABLISHED;

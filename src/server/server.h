@@ -6,6 +6,7 @@
 #include "server/config.h"
 #include "live/live.h"
 #include "server/data.h"
+#include "server/record.h"
 #include "session/probe.h"
 #include "web/web.h"
 
@@ -21,6 +22,9 @@ struct cc_server {
 	uv_signal_t signals[2];
 	struct cc_web *web;
 	struct cc_roster *roster;
+	struct cc_store *store;
+	uv_timer_t flush;
+	bool store_failing;
 	struct cc_strv owner_ports, deny_read; /* closed to every session */
 	int64_t started_ms;
 	bool stopping;
@@ -34,6 +38,7 @@ extern const struct cc_route cc_routes_base[];
 extern const struct cc_route cc_routes_sandbox[];
 extern const struct cc_route cc_routes_exec[];
 extern const struct cc_route cc_routes_events[];
+extern const struct cc_route cc_routes_repos[];
 
 /* The session that the call's first parameter names; NULL: it has been answered with 404. */
 struct cc_live *cc_server_session(struct cc_call *call);

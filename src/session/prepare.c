@@ -87,20 +87,27 @@ static enum cc_code add_common_dir(const struct cc_prepare_ask *ask, struct cc_p
 	return cc_spec_add_bind(ask->spec, prepared->git.common_dir, !cc_mode_writes(ask->spec->mode), err);
 }
 
-static enum cc_code check_binds(const struct cc_spec *spec, struct cc_err *err)
+static enum cc_code check_directory(const char *flag, const char *path, struct cc_err *err)
 {
 	struct stat st;
 
-	for (size_t i = 0; i < spec->bind_count; i++) {
-		const char *path = spec->binds[i].host_path;
-
-		if (stat(path, &st) < 0)
-			return cc_fail(err, CC_ENOTFOUND, errno, "--bind %s", path);
-		if (!S_ISDIR(st.st_mode))
-			return cc_fail(err, CC_EINVAL, 0, "--bind %s is not a directory: name the directory it lies in",
-				       path);
-	}
+	if (stat(path, &st) < 0)
+		return cc_fail(err, CC_ENOTFOUND, errno, "%s %s", flag, path);
+	if (!S_ISDIR(st.st_mode))
+		return cc_fail(err, CC_EINVAL, 0, "%s %s is not a directory: name the directory it lies in", flag,
+			       path);
 	return CC_OK;
+}
+
+static enum cc_code check_binds(const struct cc_spec *spec, struct cc_err *err)
+{
+	enum cc_code code = CC_OK;
+
+	for (size_t i = 0; code == CC_OK && i < spec->bind_count; i++)
+		code = check_directory("--bind", spec->binds[i].host_path, err);
+	for (size_t i = 0; code == CC_OK && i < spec->runner_state_dirs.count; i++)
+		code = check_directory("--state-dir", spec->runner_state_dirs.items[i], err);
+	return code;
 }
 
 static enum cc_code find_binds(const struct cc_prepare_ask *ask, struct cc_prepared *prepared, struct cc_err *err)

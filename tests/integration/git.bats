@@ -583,6 +583,14 @@ bare_kit='
 	host_git n
 }
 
+@test "a repository that is copied is told why its configuration stays empty" {
+	run box -- sh -c 'mkdir c && cp -r .git c/'
+	[ ! -s c/.git/config ]
+	"$CCBOX" events --json | grep '"type":"notice"' | grep '"rule":"git:config"' | grep -q 'config.lock'
+	box -- git init -q d
+	! "$CCBOX" events --json | grep -q '"rule":"git:config"'
+}
+
 @test "the hooks directory keeps its mode: a hook that cannot be reached does not run" {
 	git init -q . && printf '#!/bin/sh\nexit 1\n' >.git/hooks/pre-commit && chmod +x .git/hooks/pre-commit
 	before=$(stat -c %a .git/hooks)

@@ -25,6 +25,29 @@ load lib
 @test "time out is 124 and nothing is left" {
 	run box --timeout 1 -- sh -c 'trap "" TERM; sleep 60'
 	[ "$status" -eq 124 ]
+	[[ "$output" == *"--timeout 1"* ]]
+}
+
+@test "what cannot be given is refused by its own name" {
+	run box --env HOME=/tmp/x -- true
+	[ "$status" -eq 125 ]
+	[[ "$output" == *"--env HOME: the session decides"* ]]
+	run box --state-dir "$PWD/absent" -- true
+	[ "$status" -eq 125 ]
+	[[ "$output" == *"--state-dir $PWD/absent: No such file"* ]]
+	run box --bind / -- true
+	[ "$status" -eq 125 ]
+	[[ "$output" == *"whole file system"* ]]
+}
+
+@test "a refusal in a dependency tree names the preset that opens all of them" {
+	mkdir -p v/lib/site-packages/certifi
+	run box -- sh -c 'touch v/lib/site-packages/certifi/cacert.pem'
+	[[ "$output" == *"--allow-name '**/cacert.pem'"*"--preset packages"* ]]
+	run box -- sh -c 'touch cacert.pem'
+	[[ "$output" == *"--allow-name"* ]]
+	[[ "$output" != *"--preset packages"* ]]
+	box --preset packages -- sh -c 'touch v/lib/site-packages/certifi/cacert.pem'
 }
 
 @test "bad options are 125, with a hint, and nothing is started" {

@@ -18,7 +18,7 @@ load server
 	[ "$(text_of stderr <"$BASE/ev")" = err ]
 	[ "$(text_of exit <"$BASE/ev")" = 3 ]
 	[ "$(api DELETE /v1/sandboxes/agent-a::one::chat | field state)" = destroyed ]
-	[ "$(status api GET /v1/sandboxes/agent-a::one::chat)" = 404 ]
+	[ "$(api GET /v1/sandboxes/agent-a::one::chat | field state)" = destroyed ]
 	nothing_left
 }
 
@@ -326,7 +326,7 @@ a b" ]
 	launch one '"limits":{"wallSeconds":1}'
 	curl -sSN --unix-socket "$SOCK" "http://ccbox/v1/sandboxes/one/events?format=lines" >"$BASE/ev"
 	tail -n 1 "$BASE/ev" | grep -q 'time limit'
-	[ "$(status api GET /v1/sandboxes/one)" = 404 ]
+	[ "$(api GET /v1/sandboxes/one | field state)" = destroyed ]
 	nothing_left
 }
 
