@@ -3,6 +3,9 @@
 load lib
 load server
 
+# Its shells write their histories until they are gone.
+teardown_more() { [ -z "${SERVER:-}" ] || wait "$SERVER" 2>/dev/null || true; }
+
 login() { api POST /v1/console/login | field url; }
 page() { curl -sS -o "$BASE/body" -D "$BASE/head" -w '%{http_code}' "$@"; }
 
