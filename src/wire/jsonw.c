@@ -123,6 +123,12 @@ void cc_jsonw_int(struct cc_jsonw *w, int64_t value)
 	cc_buf_addf(w->out, "%lld", (long long)value);
 }
 
+void cc_jsonw_raw(struct cc_jsonw *w, const char *json)
+{
+	separate(w);
+	cc_buf_adds(w->out, json);
+}
+
 void cc_jsonw_bool(struct cc_jsonw *w, bool value)
 {
 	separate(w);
