@@ -13,14 +13,14 @@
 void cc_rpc_init(struct cc_rpc *rpc, int in, int out)
 {
 	*rpc = (struct cc_rpc){.in = in, .out = out};
-	cc_buf_init(&rpc->line, CC_RPC_LINE_MAX);
+	cc_lines_init(&rpc->lines, CC_RPC_LINE_MAX);
 }
 
 void cc_rpc_done(struct cc_rpc *rpc)
 {
 	for (size_t i = 0; i < rpc->waiting_count; i++)
 		cc_json_doc_free(rpc->waiting[i]);
-	cc_buf_done(&rpc->line);
+	cc_lines_done(&rpc->lines);
 }
 
 static void write_id(struct cc_rpc_message *message, const struct cc_json *id)
@@ -83,33 +83,29 @@ void cc_rpc_fail(struct cc_rpc *rpc, const struct cc_json *id, enum cc_rpc_error
 	cc_rpc_send(rpc, &message);
 }
 
+static void take_line(struct cc_rpc *rpc, struct cc_view line)
+{
+	struct cc_json_doc *doc = NULL;
+	struct cc_err err;
+
+	if (cc_json_parse("message", line, 0, &doc, &err) != CC_OK) {
+		cc_rpc_fail(rpc, NULL, CC_RPC_PARSE, err.what);
+	} else if (cc_json_root(doc)->kind != CC_JSON_OBJECT ||
+		   strcmp(cc_json_str(cc_json_root(doc), "jsonrpc", ""), "2.0") != 0) {
+		cc_rpc_fail(rpc, cc_json_get(cc_json_root(doc), "id"), CC_RPC_REQUEST, "not a JSON-RPC 2.0 object");
+		cc_json_doc_free(doc);
+	} else {
+		rpc->waiting[rpc->waiting_count++] = doc;
+	}
+}
+
 /* The whole lines that are in hand become messages. */
 static void take_lines(struct cc_rpc *rpc)
 {
-	const char *end;
+	struct cc_view line;
 
-	while (rpc->waiting_count < CC_RPC_WAITING_MAX && rpc->line.len > rpc->scanned &&
-	       (end = memchr(rpc->line.data + rpc->scanned, '\n', rpc->line.len - rpc->scanned))) {
-		size_t len = (size_t)(end - rpc->line.data);
-		struct cc_json_doc *doc = NULL;
-		struct cc_err err;
-
-		if (strspn(rpc->line.data, " \t\r\n") < len) {
-			if (cc_json_parse("message", (struct cc_view){rpc->line.data, len}, 0, &doc, &err) != CC_OK)
-				cc_rpc_fail(rpc, NULL, CC_RPC_PARSE, err.what);
-			else if (cc_json_root(doc)->kind != CC_JSON_OBJECT ||
-				 strcmp(cc_json_str(cc_json_root(doc), "jsonrpc", ""), "2.0") != 0) {
-				cc_rpc_fail(rpc, cc_json_get(cc_json_root(doc), "id"), CC_RPC_REQUEST,
-					    "not a JSON-RPC 2.0 object");
-				cc_json_doc_free(doc);
-			} else
-				rpc->waiting[rpc->waiting_count++] = doc;
-		}
-		cc_buf_eat(&rpc->line, len + 1);
-		rpc->scanned = 0;
-	}
-	if (rpc->waiting_count < CC_RPC_WAITING_MAX)
-		rpc->scanned = rpc->line.len;
+	while (rpc->waiting_count < CC_RPC_WAITING_MAX && cc_lines_next(&rpc->lines, &line))
+		take_line(rpc, line);
 }
 
 /* One read; waits up to timeout_ms for something to be there. */
@@ -124,11 +120,11 @@ static bool fill(struct cc_rpc *rpc, int timeout_ms)
 	if (poll(&entry, 1, timeout_ms) <= 0)
 		return true;
 	got = read(rpc->in, bytes, sizeof(bytes));
-	if (got > 0)
-		cc_buf_add(&rpc->line, bytes, (size_t)got);
-	if (rpc->line.failed)
+	if (got > 0 && !cc_lines_add(&rpc->lines, bytes, (size_t)got)) {
 		cc_rpc_fail(rpc, NULL, CC_RPC_REQUEST, "the message is too long");
-	rpc->ended |= got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN) || rpc->line.failed;
+		rpc->ended = true;
+	}
+	rpc->ended |= got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 	take_lines(rpc);
 	return !rpc->ended;
 }

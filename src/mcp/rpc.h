@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "wire/json.h"
+#include "wire/lines.h"
 
 #include <stdbool.h>
 
@@ -14,8 +15,7 @@ enum cc_rpc_error { CC_RPC_PARSE = -32700, CC_RPC_REQUEST = -32600, CC_RPC_METHO
 
 struct cc_rpc {
 	int in, out;
-	struct cc_buf line; /* what came of a line so far */
-	size_t scanned;
+	struct cc_lines lines;
 	bool ended; /* the other side closed, or spoke no JSON-RPC */
 	struct cc_json_doc *waiting[CC_RPC_WAITING_MAX];
 	size_t waiting_count;

@@ -167,3 +167,37 @@ void cc_jsonw_kstrv(struct cc_jsonw *w, const char *key, const struct cc_strv *l
 		cc_jsonw_str(w, list->items[i]);
 	cc_jsonw_end(w);
 }
+
+void cc_jsonw_copy(struct cc_jsonw *w, const struct cc_json *value)
+{
+	static const char *const words[] = {
+		[CC_JSON_NULL] = "null", [CC_JSON_FALSE] = "false", [CC_JSON_TRUE] = "true"};
+
+	switch (value->kind) {
+	case CC_JSON_NULL:
+	case CC_JSON_FALSE:
+	case CC_JSON_TRUE:
+		cc_jsonw_raw(w, words[value->kind]);
+		return;
+	case CC_JSON_INT:
+	case CC_JSON_REAL:
+		separate(w);
+		cc_buf_add(w->out, value->text.ptr, value->text.len);
+		return;
+	case CC_JSON_STRING:
+		cc_jsonw_view(w, value->text);
+		return;
+	case CC_JSON_ARRAY:
+		cc_jsonw_array(w);
+		break;
+	case CC_JSON_OBJECT:
+		cc_jsonw_object(w);
+		break;
+	}
+	for (const struct cc_json *child = value->child; child; child = child->next) {
+		if (value->kind == CC_JSON_OBJECT)
+			cc_jsonw_key(w, child->key.ptr);
+		cc_jsonw_copy(w, child);
+	}
+	cc_jsonw_end(w);
+}
