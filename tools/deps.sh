@@ -3,12 +3,14 @@
 # Each line: what shows that the package is there (a command, a file, or a name that probe() knows), and the package. Where
 # releases differ, both sides list what would do, the best first: Debian 13 has no clang 14.
 set -eu
-run='bwrap:bubblewrap cc:gcc meson:meson ninja:ninja-build pkg-config:pkg-config /usr/include/stdio.h:libc6-dev'
+run='bwrap:bubblewrap cc:gcc meson:meson ninja:ninja-build pkg-config:pkg-config /usr/include/stdio.h:libc6-dev
+/usr/include/uv.h:libuv1-dev /usr/include/libwebsockets.h:libwebsockets-dev evlib-uv:libwebsockets-evlib-uv|libwebsockets-dev
+/usr/include/sqlite3.h:libsqlite3-dev'
 check='musl-gcc:musl-tools bats:bats /usr/include/cmocka.h:libcmocka-dev git:git curl:curl python3:python3
 /etc/ssl/certs/ca-certificates.crt:ca-certificates python3-venv:python3-venv clang-format-14|clang-format:clang-format-14|clang-format
 clang-tidy-14|clang-tidy:clang-tidy-14|clang-tidy mandoc:mandoc shellcheck:shellcheck setpriv:util-linux ssh:openssh-client
 /usr/sbin/sshd:openssh-server node:nodejs npm:npm make:make strace:strace pgrep:procps patch:patch file:file xz:xz-utils
-script:bsdutils wget:wget openssl:openssl socat:socat http-parser:libhttp-parser-dev'
+script:bsdutils zsh:zsh fish:fish wget:wget openssl:openssl socat:socat http-parser:libhttp-parser-dev'
 long='clang-14|clang:clang-14|clang fuzzer:libclang-rt-14-dev|libclang-rt-dev chromium:chromium
 qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio /usr/sbin/modprobe:kmod /usr/sbin/mke2fs:e2fsprogs
 /usr/sbin/mkfs.btrfs:btrfs-progs /usr/sbin/mkfs.xfs:xfsprogs /usr/sbin/mkfs.vfat:dosfstools
@@ -27,6 +29,9 @@ probe() { # is it there?
 	/*) [ -e "$1" ] ;;
 	http-parser) # later releases do without it, and so do we then
 		[ -e /usr/include/http_parser.h ] || ! apt-cache show libhttp-parser-dev >/dev/null 2>&1
+		;;
+	evlib-uv) # the loop of libwebsockets is a plugin of its own
+		ls /usr/lib/*/libwebsockets-evlib_uv.so >/dev/null 2>&1
 		;;
 	python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
 	fuzzer)

@@ -191,6 +191,25 @@ enum cc_code cc_strv_add(struct cc_strv *list, const char *text, struct cc_err *
 	return cc_strv_has(list, text) ? CC_OK : cc_strv_push(list, text, err);
 }
 
+enum cc_code cc_strv_set_env(struct cc_strv *list, const char *text, struct cc_err *err)
+{
+	size_t len = strcspn(text, "=") + 1;
+
+	for (size_t i = 0; i < list->count; i++) {
+		char *copy;
+
+		if (strncmp(list->items[i], text, len) != 0)
+			continue;
+		copy = cc_str_copy(text);
+		if (!copy)
+			return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+		free(list->items[i]);
+		list->items[i] = copy;
+		return CC_OK;
+	}
+	return cc_strv_push(list, text, err);
+}
+
 void cc_strv_done(struct cc_strv *list)
 {
 	for (size_t i = 0; i < list->count; i++)

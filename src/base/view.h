@@ -53,6 +53,8 @@ CC_MUST enum cc_code cc_strv_copy(struct cc_strv *to, const struct cc_strv *from
 bool cc_strv_has(const struct cc_strv *list, const char *text);
 /* Pushes what the list does not have yet. */
 CC_MUST enum cc_code cc_strv_add(struct cc_strv *list, const char *text, struct cc_err *err);
+/* NAME=VALUE in a list of such: takes the place of the variable's old value. */
+CC_MUST enum cc_code cc_strv_set_env(struct cc_strv *list, const char *text, struct cc_err *err);
 void cc_strv_done(struct cc_strv *list);
 
 #endif

@@ -137,7 +137,7 @@ static enum cc_code add_binds(struct cc_ask_run *ask, const struct cc_strv *list
 	return code;
 }
 
-static enum cc_code settle_paths(struct cc_ask_run *ask, const char *cwd, char *const *env, struct cc_err *err)
+enum cc_code cc_config_settle(struct cc_ask_run *ask, const char *cwd, char *const *env, struct cc_err *err)
 {
 	struct cc_policy *policy = &ask->spec.policy;
 	struct cc_strv *lists[] = {&ask->spec.protected_paths, &ask->spec.runner_state_dirs, &policy->deny_write,
@@ -160,17 +160,22 @@ static enum cc_code settle_paths(struct cc_ask_run *ask, const char *cwd, char *
 	return code;
 }
 
-enum cc_code cc_config_gather(unsigned verb, char *const *argv, char *const *env, const char *cwd,
-			      struct cc_ask_run *ask, size_t *out_used, struct cc_err *err)
+enum cc_code cc_config_files(char *const *env, const char *cwd, struct cc_policy *policy, struct cc_err *err)
 {
-	struct cc_policy *policy = &ask->spec.policy;
 	char path[PATH_MAX];
 	enum cc_code code = cc_config_read("/etc/ccbox/policy.jsonc", CC_POLICY_OPERATOR, false, policy, err);
 
 	if (code == CC_OK && home_path(env, "XDG_CONFIG_HOME", ".config", "ccbox/policy.jsonc", path, sizeof(path)))
 		code = cc_config_read(path, CC_POLICY_OPERATOR, false, policy, err);
-	if (code == CC_OK)
-		code = read_project(cwd, policy, err);
+	return code == CC_OK ? read_project(cwd, policy, err) : code;
+}
+
+enum cc_code cc_config_gather(unsigned verb, char *const *argv, char *const *env, const char *cwd,
+			      struct cc_ask_run *ask, size_t *out_used, struct cc_err *err)
+{
+	struct cc_policy *policy = &ask->spec.policy;
+	enum cc_code code = cc_config_files(env, cwd, policy, err);
+
 	if (code == CC_OK)
 		code = cc_options_env(verb, env, ask, err);
 	if (code == CC_OK)
@@ -178,6 +183,6 @@ enum cc_code cc_config_gather(unsigned verb, char *const *argv, char *const *env
 	for (size_t i = 0; code == CC_OK && i < ask->policies.count; i++)
 		code = cc_config_read(ask->policies.items[i], CC_POLICY_OPERATOR, true, policy, err);
 	if (code == CC_OK)
-		code = settle_paths(ask, cwd, env, err);
+		code = cc_config_settle(ask, cwd, env, err);
 	return code;
 }

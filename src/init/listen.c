@@ -90,6 +90,8 @@ static enum cc_code make_all(struct cc_init *init, struct sockets *sockets, stru
 	struct cc_err why = {0};
 	enum cc_code code = CC_OK;
 
+	if (init->rules->network_open)
+		return CC_OK; /* these would be the host's own ports */
 	for (size_t i = 0; code == CC_OK && i < init->port_count; i++)
 		code = listen_on(sockets, "proxy", init->ports[i], err);
 	for (size_t i = 0; code == CC_OK && i < net->host_ports.count; i++)

@@ -62,6 +62,8 @@ CC_MUST enum cc_code cc_proc_capture(char *const *argv, char *const *envp, const
 #define CC_PATH_SYSTEM "/usr/bin:/usr/local/bin:/bin"
 /* The absolute path of name in the PATH-like list dirs (colon separated), executable by us. */
 CC_MUST enum cc_code cc_proc_which(const char *name, const char *dirs, char *out, size_t cap, struct cc_err *err);
+/* The process runs the program of that name, and is ours. */
+bool cc_proc_is(pid_t pid, const char *name);
 /* Where this executable lies (directory). */
 CC_MUST enum cc_code cc_proc_self_dir(char *out, size_t cap, struct cc_err *err);
 

@@ -368,6 +368,11 @@ enum cc_state cc_session_state(const struct cc_session *session)
 	return session->state;
 }
 
+enum cc_backend_kind cc_session_backend(const struct cc_session *session)
+{
+	return session->box ? session->box->backend->kind : CC_BACKEND_UNSET;
+}
+
 const char *cc_session_error(const struct cc_session *session)
 {
 	return session->error.what;

@@ -133,6 +133,46 @@ void cc_event_write(const struct cc_event *event, struct cc_buf *out)
 	cc_buf_adds(out, "\n");
 }
 
+static void read_violation(const struct cc_json *from, struct cc_violation *out)
+{
+	for (size_t i = 0; i < CC_COUNT(violation_fields); i++)
+		*(const char **)(void *)((char *)out + violation_fields[i].offset) =
+			cc_json_str(from, violation_fields[i].key, NULL);
+	out->pid = cc_json_int(from, "pid", 0);
+	out->count = cc_json_int(from, "count", 1);
+}
+
+enum cc_code cc_event_read(const struct cc_json *root, struct cc_event *out_event, struct cc_err *err)
+{
+	const char *type = cc_json_str(root, "type", "");
+	const struct cc_json *closed = cc_json_get(root, "closed");
+	const struct cc_json *violation = cc_json_get(root, "violation");
+	int kind = 0;
+
+	while (kind <= CC_EVENT_NOTICE && strcmp(cc_event_type_name((enum cc_event_type)kind), type) != 0)
+		kind++;
+	if (kind > CC_EVENT_NOTICE)
+		return cc_fail(err, CC_EPROTO, 0, "no event");
+	*out_event = (struct cc_event){.type = (enum cc_event_type)kind,
+				       .seq = (uint64_t)cc_json_int(root, "seq", 0),
+				       .time_ms = cc_json_int(root, "time", 0),
+				       .session = cc_json_str(root, "session", NULL),
+				       .exec = (int)cc_json_int(root, "exec", 0),
+				       .content = cc_view_of(cc_json_str(root, "content", NULL)),
+				       .exit_code = (int)cc_json_int(root, "exitCode", 0)};
+	if (violation)
+		read_violation(violation, &out_event->violation);
+	out_event->net.generation = cc_json_int(root, "generation", 0);
+	if (closed)
+		out_event->net = (struct cc_event_net){.closed = cc_json_str(closed, "target", "?"),
+						       .proto = cc_json_str(closed, "process", NULL),
+						       .generation = out_event->net.generation,
+						       .up = cc_json_int(closed, "up", 0),
+						       .down = cc_json_int(closed, "down", 0),
+						       .ms = cc_json_int(closed, "ms", 0)};
+	return CC_OK;
+}
+
 /* Controls, and characters that have no shape but turn or hide what stands beside them: a name must not be able to show
  * a person another flag than the one that is meant. */
 static bool is_hidden(const unsigned char *byte, size_t len)

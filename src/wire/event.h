@@ -66,6 +66,9 @@ struct cc_event {
 	struct cc_event_net net;
 };
 
+/* From one that cc_event_write wrote (an owner's, who numbers its own): the strings are the document's. Output that
+ * travelled as base64 is not read back: owners send none. CC_EPROTO when it is no event. */
+CC_MUST enum cc_code cc_event_read(const struct cc_json *root, struct cc_event *out_event, struct cc_err *err);
 /* One line, newline included. */
 void cc_event_write(const struct cc_event *event, struct cc_buf *out);
 /* One line for a person, no newline: what happened, which rule, the flag. */

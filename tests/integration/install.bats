@@ -29,10 +29,13 @@ load lib
 	cd "$INSTALLED"
 	run sh -c 'find . -type f | sort'
 	echo "$output"
-	[ "$output" = "./bin/ccbox
+	[ "$output" = "./bin/cc_server
+./bin/ccbox
 ./libexec/ccbox/cc-connect
 ./libexec/ccbox/cc-init
+./libexec/ccbox/cc-keeper
 ./libexec/ccbox/cc-proxy
+./libexec/ccbox/cc-session
 ./share/bash-completion/completions/ccbox
 ./share/ccbox/apparmor/ccbox
 ./share/doc/ccbox/LICENSE

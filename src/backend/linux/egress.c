@@ -95,7 +95,11 @@ enum cc_code cc_native_update(struct cc_box *box, const struct cc_rules *rules, 
 	CC_AUTO_FD file = -1;
 	char message[80];
 	int len = snprintf(message, sizeof(message), "{\"m\":\"policy\",\"generation\":%lld}", (long long)generation);
-	enum cc_code code = cc_native_write_rules(rules, NULL, &file, err);
+	enum cc_code code;
+
+	if (native->egress < 0)
+		return cc_fail(err, CC_EUNSUPPORTED, 0, "this session has the host's network and no rules for it");
+	code = cc_native_write_rules(rules, NULL, &file, err);
 
 	return code == CC_OK ? cc_peer_send(native->egress, message, (size_t)len, &file, 1, err) : code;
 }

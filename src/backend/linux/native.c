@@ -116,11 +116,13 @@ static enum cc_code native_fetch(struct cc_box *box, int id, const char *message
 static size_t native_watch(const struct cc_box *box, int fds[CC_BOX_WATCH])
 {
 	const struct cc_native_box *native = (const struct cc_native_box *)box;
+	const int all[] = {native->init, native->egress, native->diag};
+	size_t count = 0;
 
-	fds[0] = native->init;
-	fds[1] = native->egress;
-	fds[2] = native->diag;
-	return 3;
+	for (size_t i = 0; i < CC_COUNT(all); i++)
+		if (all[i] >= 0)
+			fds[count++] = all[i];
+	return count;
 }
 
 /* message name -> note */

@@ -288,6 +288,20 @@ enum cc_code cc_proc_which(const char *name, const char *dirs, char *out, size_t
 	return cc_fail(err, CC_ENOTFOUND, 0, "%s is not in PATH", name);
 }
 
+bool cc_proc_is(pid_t pid, const char *name)
+{
+	char path[64];
+	char text[PATH_MAX];
+	ssize_t len;
+	const char *slash;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	len = readlink(path, text, sizeof(text) - 1);
+	text[len > 0 ? len : 0] = '\0';
+	slash = strrchr(text, '/');
+	return slash && strcmp(slash + 1, name) == 0;
+}
+
 enum cc_code cc_proc_self_dir(char *out, size_t cap, struct cc_err *err)
 {
 	ssize_t len = readlink("/proc/self/exe", out, cap - 1);

@@ -1,0 +1,210 @@
+/* link.c - the socket to one owner: what is said over it and what is heard. */
+#define _GNU_SOURCE
+#include "live/inside.h"
+
+#include "os/fd.h"
+#include "wire/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum cc_code cc_link_say(struct cc_live *live, const char *text, const int *fds, size_t count, struct cc_err *err)
+{
+	if (live->link < 0)
+		return cc_fail(err, CC_ESTATE, 0, "the session is %s", cc_state_name(live->state));
+	return cc_peer_send(live->link, text, strlen(text), fds, count, err);
+}
+
+void cc_link_close(struct cc_live *live)
+{
+	if (live->link < 0)
+		return;
+	if (live->polled)
+		uv_poll_stop(&live->poll);
+	cc_fd_close(&live->link);
+	/* With its socket closed it ends by itself; when the socket was closed from its side it already has. */
+	cc_proc_end(&live->owner);
+}
+
+static void on_up(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	(void)msg;
+	live->launched = true;
+	live->roster->starting--;
+	/* What was applied, never what was asked for. */
+	live->backend = cc_backend_from_name(cc_json_str(m, "backend", NULL));
+	live->workdir = cc_str_copy(cc_json_str(m, "workdir", NULL));
+	cc_live_move(live, CC_STATE_WARM);
+	cc_roster_start_next(live->roster);
+}
+
+static void on_failed(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	(void)msg;
+	live->error.code = (enum cc_code)cc_json_int(m, "code", CC_EPROTO);
+	snprintf(live->error.what, sizeof(live->error.what), "%s", cc_json_str(m, "text", "the launch failed"));
+}
+
+static void on_state(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	const char *name = cc_json_str(m, "state", "");
+
+	(void)msg;
+	if (strcmp(name, cc_state_name(CC_STATE_DESTROYED)) == 0) { /* it ends by itself, and has said why */
+		live->ending = true;
+		return;
+	}
+	if (strcmp(name, cc_state_name(CC_STATE_ERROR)) == 0)
+		cc_fail(&live->error, CC_EPROTO, 0, "%s", cc_json_str(m, "text", "the session was lost"));
+	for (int state = 0; state < CC_STATE_COUNT; state++)
+		if (strcmp(cc_state_name((enum cc_state)state), name) == 0)
+			cc_live_move(live, (enum cc_state)state);
+}
+
+static void on_event(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	struct cc_event event;
+
+	(void)msg;
+	if (cc_event_read(cc_json_get(m, "e"), &event, NULL) == CC_OK)
+		cc_live_emit(live, &event);
+}
+
+static void on_started(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	struct cc_command *command = cc_command_find(live, (int)cc_json_int(m, "id", 0));
+
+	if (command)
+		cc_command_on_started(command, &msg->fds[0]);
+}
+
+static void on_exit_of(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	struct cc_command *command = cc_command_find(live, (int)cc_json_int(m, "id", 0));
+	int signal = (int)cc_json_int(m, "signal", 0);
+
+	(void)msg;
+	if (command)
+		cc_command_on_exit(command, signal ? 128 + signal : (int)cc_json_int(m, "code", 0));
+}
+
+static void on_refused(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	struct cc_command *command = cc_command_find(live, (int)cc_json_int(m, "id", 0));
+
+	(void)msg;
+	if (command)
+		cc_command_on_refused(command, (int)cc_json_int(m, "errno", 0), cc_json_str(m, "text", ""));
+}
+
+static const struct {
+	const char *name;
+	void (*handle)(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg);
+} messages[] = {
+	{"up", on_up},           {"failed", on_failed}, {"state", on_state},     {"event", on_event},
+	{"started", on_started}, {"exit", on_exit_of},  {"refused", on_refused},
+};
+
+/* false: the owner is gone, or talks nonsense. */
+static bool hear(struct cc_live *live)
+{
+	static struct cc_peer_msg msg;
+	CC_AUTO(cc_json_doc) doc = NULL;
+	struct cc_err err;
+	enum cc_code code = cc_peer_recv(live->link, &msg, &err);
+
+	if (code == CC_ETIMEOUT)
+		return true;
+	if (code != CC_OK || msg.len == 0)
+		return false;
+	if (msg.fd_count == 0)
+		msg.fds[0] = -1;
+	code = cc_json_parse("owner", (struct cc_view){msg.text, msg.len}, 0, &doc, &err);
+	for (size_t i = 0; code == CC_OK && i < CC_COUNT(messages); i++)
+		if (strcmp(messages[i].name, cc_json_str(cc_json_root(doc), "m", "")) == 0)
+			messages[i].handle(live, cc_json_root(doc), &msg);
+	cc_peer_msg_close(&msg);
+	return code == CC_OK;
+}
+
+static void on_link(uv_poll_t *poll, int status, int events)
+{
+	struct cc_live *live = poll->data;
+	bool there = status == 0;
+
+	(void)events;
+	cc_live_hold(live);
+	/* one message a turn would be slow, all there are would let one session starve the others */
+	there = there && hear(live);
+	if (!there)
+		cc_live_lost(live, "the owner of the session ended");
+	cc_live_release(live);
+}
+
+/* The daemon's environment, without what its service manager said to it alone. */
+static enum cc_code owner_env(const struct cc_live *live, struct cc_strv *out, struct cc_err *err)
+{
+	static const char *const private[] = {"LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_", "CC_SERVER_"};
+	enum cc_code code = CC_OK;
+
+	for (char *const *at = live->roster->config.env; code == CC_OK && at && *at; at++) {
+		bool skip = false;
+
+		for (size_t i = 0; i < CC_COUNT(private); i++)
+			skip |= strncmp(*at, private[i], strlen(private[i])) == 0;
+		if (!skip)
+			code = cc_strv_push(out, *at, err);
+	}
+	return code;
+}
+
+static enum cc_code spawn(struct cc_live *live, int their_end, struct cc_err *err)
+{
+	char fd_text[16], files[24];
+	char *argv[] = {(char *)(size_t)live->roster->config.owner_path, fd_text, files, NULL};
+	struct cc_strv env = {0};
+	struct cc_spawn how = {.argv = argv,
+			       .stdio = {-1, STDERR_FILENO, STDERR_FILENO},
+			       .cwd = "/",
+			       .new_session = true,
+			       .keep = {their_end},
+			       .keep_count = 1};
+	enum cc_code code = owner_env(live, &env, err);
+
+	snprintf(fd_text, sizeof(fd_text), "%d", their_end);
+	snprintf(files, sizeof(files), "%lu", live->roster->config.files);
+	how.envp = env.items;
+	if (code == CC_OK)
+		code = cc_proc_spawn(&how, &live->owner, err);
+	cc_strv_done(&env);
+	return code;
+}
+
+enum cc_code cc_link_start(struct cc_live *live, struct cc_err *err)
+{
+	CC_AUTO_FD theirs = -1;
+	CC_AUTO_FD document = -1;
+	enum cc_code code = cc_fd_memfile("ccbox-launch", live->launch, live->launch_len, &document, err);
+
+	free(live->launch);
+	live->launch = NULL;
+	if (code == CC_OK)
+		code = cc_peer_pair(&live->link, &theirs, err);
+	if (code != CC_OK)
+		return code;
+	live->roster->starting++;
+	code = spawn(live, theirs, err);
+	if (code == CC_OK)
+		code = cc_link_say(live, "{\"m\":\"launch\"}", &document, 1, err);
+	live->poll.data = live;
+	if (code == CC_OK && (!cc_fd_set_nonblock(live->link, true) ||
+			      uv_poll_init(live->roster->config.loop, &live->poll, live->link) != 0))
+		code = cc_fail(err, CC_ESYS, errno, "libuv");
+	live->polled = code == CC_OK;
+	if (code == CC_OK && uv_poll_start(&live->poll, UV_READABLE, on_link) != 0)
+		code = cc_fail(err, CC_ESYS, errno, "libuv");
+	return code;
+}

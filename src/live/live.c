@@ -1,0 +1,349 @@
+#define _GNU_SOURCE
+#include "live/inside.h"
+
+#include "os/clock.h"
+#include "os/fd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAUNCH_MAX = 4 << 20, EVENT_MAX = 1 << 20 };
+
+void cc_live_hold(struct cc_live *live)
+{
+	live->refs++;
+}
+
+static void on_poll_closed(uv_handle_t *handle)
+{
+	struct cc_live *live = handle->data;
+
+	free(live->id);
+	free(live->workspace);
+	free(live->agent);
+	free(live->workdir);
+	free(live->end_reason);
+	free(live->launch);
+	cc_ring_done(&live->ring);
+	free(live);
+}
+
+void cc_live_release(struct cc_live *live)
+{
+	if (--live->refs > 0)
+		return;
+	cc_link_close(live);
+	live->poll.data = live;
+	if (live->polled)
+		uv_close((uv_handle_t *)&live->poll, on_poll_closed);
+	else
+		on_poll_closed((uv_handle_t *)&live->poll);
+}
+
+void cc_live_emit(struct cc_live *live, struct cc_event *event)
+{
+	struct cc_buf line;
+	struct cc_reader *next;
+	bool output = event->type == CC_EVENT_STDOUT || event->type == CC_EVENT_STDERR;
+
+	event->seq = ++live->seq;
+	event->time_ms = cc_clock_wall_ms();
+	event->session = live->id;
+	cc_buf_init(&line, EVENT_MAX);
+	cc_event_write(event, &line);
+	if (!line.failed)
+		cc_ring_add(&live->ring, event->seq, line.data, line.len);
+	cc_buf_done(&line);
+	if (!output && live->roster->config.event)
+		live->roster->config.event(live->roster->config.context, live, event);
+	for (struct cc_reader *reader = live->readers; reader; reader = next) {
+		next = reader->next;
+		reader->wake(reader->context);
+	}
+}
+
+void cc_live_watch(struct cc_live *live, struct cc_watcher *watcher)
+{
+	cc_live_hold(live);
+	watcher->live = live;
+	watcher->next = live->watchers;
+	live->watchers = watcher;
+}
+
+void cc_live_unwatch(struct cc_watcher *watcher)
+{
+	struct cc_live *live = watcher->live;
+
+	if (!live)
+		return;
+	for (struct cc_watcher **at = &live->watchers; *at; at = &(*at)->next)
+		if (*at == watcher) {
+			*at = watcher->next;
+			break;
+		}
+	watcher->live = NULL;
+	cc_live_release(live);
+}
+
+void cc_live_check(struct cc_live *live)
+{
+	struct cc_watcher *next;
+
+	for (struct cc_watcher *watcher = live->watchers; watcher; watcher = next) {
+		next = watcher->next;
+		watcher->changed(watcher->context, live);
+	}
+}
+
+void cc_live_move(struct cc_live *live, enum cc_state to)
+{
+	struct cc_reader *reader, *after;
+
+	if (live->state == to || !cc_state_may(live->state, to))
+		return;
+	cc_live_hold(live);
+	live->state = to;
+	if (live->roster->config.changed)
+		live->roster->config.changed(live->roster->config.context, live);
+	cc_live_check(live);
+	for (reader = live->readers; to == CC_STATE_DESTROYED && reader; reader = after) {
+		after = reader->next;
+		reader->wake(reader->context);
+	}
+	cc_live_release(live);
+}
+
+static void write_list(struct cc_jsonw *w, const char *key, const struct cc_strv *list)
+{
+	static const struct cc_strv none;
+
+	cc_jsonw_kstrv(w, key, list ? list : &none);
+}
+
+/* The client's body goes along as it is: it is JSON, and the owner reads it with the code that has checked it. */
+static enum cc_code write_launch(struct cc_live *live, const struct cc_live_ask *ask, struct cc_err *err)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+	enum cc_code code;
+
+	cc_buf_init(&text, LAUNCH_MAX);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "sessionId", ask->id);
+	cc_jsonw_kstr(&w, "backend", cc_backend_name(ask->backend));
+	write_list(&w, "protect", ask->protect);
+	write_list(&w, "ownerPorts", ask->owner_ports);
+	write_list(&w, "denyRead", ask->deny_read);
+	cc_buf_adds(&text, ",\"ask\":");
+	cc_buf_add(&text, ask->body.ptr, ask->body.len);
+	cc_buf_adds(&text, "}");
+	code = cc_buf_check(&text, "the launch document", err);
+	if (code == CC_OK) {
+		live->launch = text.data;
+		live->launch_len = text.len;
+		text.data = NULL;
+	}
+	cc_buf_done(&text);
+	return code;
+}
+
+enum cc_code cc_live_launch(struct cc_roster *roster, const struct cc_live_ask *ask, struct cc_live **out_live,
+			    struct cc_err *err)
+{
+	struct cc_live *live;
+	enum cc_code code;
+
+	if (cc_roster_find(roster, ask->id))
+		return cc_fail(err, CC_ESTATE, 0, "a session %s is there already", ask->id);
+	if (roster->count >= roster->config.sessions_max)
+		return cc_fail(err, CC_ELIMIT, 0, "at most %zu sessions at once", roster->config.sessions_max);
+	live = calloc(1, sizeof(*live));
+	if (!live)
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	*live = (struct cc_live){.roster = roster,
+				 .refs = 1,
+				 .id = cc_str_copy(ask->id),
+				 .workspace = cc_str_copy(ask->workspace),
+				 .agent = cc_str_copy(ask->agent),
+				 .backend = ask->backend,
+				 .record = ask->record,
+				 .created_ms = cc_clock_wall_ms(),
+				 .owner = {-1, -1},
+				 .link = -1,
+				 .listed = true};
+	code = live->id && live->workspace ? write_launch(live, ask, err) : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	if (code != CC_OK) {
+		cc_live_release(live);
+		return code;
+	}
+	live->next = roster->first;
+	roster->first = live;
+	roster->count++;
+	if (roster->config.changed)
+		roster->config.changed(roster->config.context, live);
+	cc_live_hold(live); /* it may be over before this returns */
+	cc_roster_start_next(roster);
+	*out_live = live;
+	live->refs--;
+	return CC_OK;
+}
+
+const char *cc_live_id(const struct cc_live *live)
+{
+	return live->id;
+}
+
+const char *cc_live_workspace(const struct cc_live *live)
+{
+	return live->workspace;
+}
+
+enum cc_state cc_live_state(const struct cc_live *live)
+{
+	return live->state;
+}
+
+const struct cc_err *cc_live_error(const struct cc_live *live)
+{
+	return &live->error;
+}
+
+uint64_t cc_live_last_seq(const struct cc_live *live)
+{
+	return live->seq;
+}
+
+int64_t cc_live_created_ms(const struct cc_live *live)
+{
+	return live->created_ms;
+}
+
+enum cc_backend_kind cc_live_backend(const struct cc_live *live)
+{
+	return live->backend;
+}
+
+int64_t cc_live_record(const struct cc_live *live)
+{
+	return live->record;
+}
+
+int64_t cc_live_pid(const struct cc_live *live)
+{
+	return live->owner.pid > 0 ? live->owner.pid : 0;
+}
+
+const char *cc_live_end_reason(const struct cc_live *live)
+{
+	return live->end_reason;
+}
+
+void cc_live_write(const struct cc_live *live, struct cc_jsonw *w)
+{
+	cc_jsonw_object(w);
+	cc_jsonw_kstr(w, "sessionId", live->id);
+	cc_jsonw_kstr(w, "workspaceId", live->workspace);
+	if (live->agent)
+		cc_jsonw_kstr(w, "agentId", live->agent);
+	cc_jsonw_kstr(w, "backend", cc_backend_name(live->backend));
+	cc_jsonw_kstr(w, "state", cc_state_name(live->state));
+	if (live->error.code)
+		cc_jsonw_kstr(w, "error", live->error.what);
+	cc_jsonw_kint(w, "createdAt", live->created_ms);
+	cc_jsonw_kint(w, "lastSeq", (int64_t)live->seq);
+	cc_jsonw_kint(w, "commands", live->command_count);
+	cc_jsonw_key(w, "details");
+	cc_jsonw_object(w);
+	if (live->workdir)
+		cc_jsonw_kstr(w, "workingDirectory", live->workdir);
+	if (live->owner.pid > 0)
+		cc_jsonw_kint(w, "pid", live->owner.pid);
+	cc_jsonw_end(w);
+	cc_jsonw_end(w);
+}
+
+static enum cc_code tell(struct cc_live *live, const char *what, enum cc_state to, struct cc_err *err)
+{
+	char text[32] = "{\"m\":\"";
+
+	if (live->ending || !cc_state_may(live->state, to) ||
+	    (to == CC_STATE_WARM && live->state != CC_STATE_SUSPENDED))
+		return cc_fail(err, CC_ESTATE, 0, "a session that is %s cannot %s", cc_state_name(live->state), what);
+	strncat(text, what, 10);
+	strncat(text, "\"}", 3);
+	return cc_link_say(live, text, NULL, 0, err);
+}
+
+enum cc_code cc_live_suspend(struct cc_live *live, struct cc_err *err)
+{
+	return tell(live, "suspend", CC_STATE_SUSPENDED, err);
+}
+
+enum cc_code cc_live_resume(struct cc_live *live, struct cc_err *err)
+{
+	return tell(live, "resume", CC_STATE_WARM, err);
+}
+
+/* The last of a session: its commands first, so that their ends come before its own. */
+static void finish(struct cc_live *live, const char *why)
+{
+	struct cc_event event = {.type = CC_EVENT_KILLED, .content = cc_view_of(why)};
+
+	while (live->commands)
+		cc_command_cut(live->commands);
+	if (why)
+		cc_live_emit(live, &event);
+	cc_live_move(live, CC_STATE_DESTROYED);
+	if (live->listed)
+		cc_roster_drop(live);
+}
+
+void cc_live_lost(struct cc_live *live, const char *why)
+{
+	struct cc_event event = {.type = CC_EVENT_KILLED, .content = cc_view_of(why)};
+	bool starting = !live->launched && live->link >= 0;
+
+	cc_live_hold(live);
+	cc_link_close(live);
+	live->roster->starting -= starting;
+	free(live->launch);
+	live->launch = NULL;
+	if (live->ending) {
+		finish(live, live->end_reason);
+	} else if (live->state ==
+		   CC_STATE_ERROR) { /* it has said so, and stays to be asked about until it is destroyed */
+		while (live->commands)
+			cc_command_cut(live->commands);
+	} else {
+		bool told = live->error.code != CC_OK; /* by the owner, with an event of its own */
+
+		if (!told)
+			cc_fail(&live->error, CC_EPROTO, 0, "%s", why);
+		while (live->commands)
+			cc_command_cut(live->commands);
+		if (!told)
+			cc_live_emit(live, &event);
+		cc_live_move(live, CC_STATE_ERROR);
+		if (!live->launched)
+			finish(live, NULL);
+	}
+	cc_roster_start_next(live->roster);
+	cc_live_release(live);
+}
+
+void cc_live_end(struct cc_live *live, const char *reason)
+{
+	struct cc_err err;
+
+	if (live->ending)
+		return;
+	cc_live_hold(live);
+	live->ending = true;
+	live->end_reason = cc_str_copy(reason);
+	if (live->link < 0)
+		cc_live_lost(live, reason);
+	else if (cc_link_say(live, "{\"m\":\"end\"}", NULL, 0, &err) != CC_OK)
+		cc_live_lost(live, reason);
+	cc_live_release(live);
+}

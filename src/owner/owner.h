@@ -1,0 +1,36 @@
+/* owner.h - a session of the daemon, in a process of its own: it launches, as `ccbox run` does and with the same code,
+ * and lives as long as the session. So nothing that one session does, or that a launch waits for, holds up another one;
+ * when the daemon is killed the owner finds its socket closed and ends everything it has started; and what a killed
+ * bubblewrap leaves behind comes to it. It reads the daemon's messages and its helpers', nothing of the network's. */
+#ifndef CC_OWNER_OWNER_H
+#define CC_OWNER_OWNER_H
+
+#include "cli/options.h"
+#include "session/prepare.h"
+#include "session/session.h"
+#include "wire/request.h"
+
+enum { CC_OWNER_RUNS = 128 };
+
+struct cc_owner {
+	int link;
+	char *const *env;
+	struct cc_session *session;
+	struct cc_prepared prepared;
+	struct cc_ask_run ask;
+	struct cc_limits limits;
+	int64_t deadline; /* wall clock limit, 0 = none */
+	enum cc_state told;
+	bool over;
+	struct { /* the daemon's number of a command and the session's; 0 = free */
+		int theirs, ours;
+	} runs[CC_OWNER_RUNS];
+};
+
+/* Runs until the session is over. link: the socket to the daemon. Returns the exit code. */
+int cc_owner_main(int link, char *const *env);
+
+/* What the launch message asks for, as far as cc_prepare. */
+CC_MUST enum cc_code cc_owner_prepare(struct cc_owner *owner, struct cc_view text, struct cc_err *err);
+
+#endif

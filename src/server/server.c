@@ -1,0 +1,263 @@
+#define _GNU_SOURCE
+#include "server/server.h"
+
+#include "backend/linux/facts.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/listen.h"
+#include "os/net.h"
+#include "server/report.h"
+#include "wire/msg.h"
+
+#include <libwebsockets.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifndef CC_VERSION
+#define CC_VERSION "0"
+#endif
+
+enum { CONNECTIONS_MAX = 1024, SESSIONS_MAX = 256, FILES_WANTED = 16384 };
+
+static const struct cc_route *const routes[] = {
+	cc_routes_base,  cc_routes_sandbox, cc_routes_exec,     cc_routes_events,
+	cc_routes_repos, cc_routes_login,   cc_routes_terminal, NULL};
+static const struct cc_asset *const assets[] = {cc_assets_console, NULL};
+static const struct cc_socket_row *const sockets[] = {cc_sockets_terminal, NULL};
+
+static void on_library_log(int level, const char *line)
+{
+	size_t len = strcspn(line, "\n");
+
+	cc_log(level == LLL_ERR ? CC_LOG_WARNING : CC_LOG_DEBUG, "libwebsockets: %.*s", (int)len, line);
+}
+
+static void on_all_ended(void *context)
+{
+	uv_stop(&((struct cc_server *)context)->loop);
+}
+
+/* Sessions first: when the last one has ended there is nothing left that a person could miss. A second signal does not
+ * wait for them: they end all the same when we are gone. */
+static void on_console_log(bool warning, const char *line)
+{
+	cc_log(warning ? CC_LOG_WARNING : CC_LOG_INFO, "%s", line);
+}
+
+static void stop(struct cc_server *server)
+{
+	if (server->stopping) {
+		uv_stop(&server->loop);
+		return;
+	}
+	server->stopping = true;
+	cc_roster_end(server->roster, on_all_ended, server);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	cc_log(CC_LOG_INFO, "signal %d: going down", number);
+	stop(handle->data);
+}
+
+static enum cc_code watch_signals(struct cc_server *server, struct cc_err *err)
+{
+	static const int numbers[] = {SIGTERM, SIGINT};
+
+	for (size_t i = 0; i < CC_COUNT(numbers); i++) {
+		server->signals[i].data = server;
+		if (uv_signal_init(&server->loop, &server->signals[i]) != 0 ||
+		    uv_signal_start(&server->signals[i], on_signal, numbers[i]) != 0)
+			return cc_fail(err, CC_ESYS, 0, "libuv: signals");
+	}
+	return CC_OK;
+}
+
+static enum cc_code listen_one(struct cc_server *server, bool local, struct cc_err *err)
+{
+	CC_AUTO_FD fd = -1;
+	enum cc_code code = local ? cc_listen_unix(server->data.socket, &fd, err)
+				  : cc_listen_tcp(server->config.bind_any, server->config.port, &fd, err);
+
+	return code == CC_OK ? cc_web_listen(server->web, cc_fd_take(&fd), err) : code;
+}
+
+/* What the service manager opened takes the place of what we would open ourselves, kind by kind. */
+static enum cc_code listen_all(struct cc_server *server, struct cc_err *err)
+{
+	int first = -1, count = cc_listen_inherited(server->env, &first);
+	bool tcp = false, local = false;
+	enum cc_code code = CC_OK;
+
+	for (int i = 0; code == CC_OK && i < count; i++) {
+		bool is_local = cc_listen_is_unix(first + i);
+
+		local |= is_local;
+		tcp |= !is_local;
+		code = cc_web_listen(server->web, first + i, err);
+	}
+	if (code == CC_OK && !local)
+		code = listen_one(server, true, err);
+	if (code == CC_OK && !tcp)
+		code = listen_one(server, false, err);
+	return code;
+}
+
+static enum cc_code open_web(struct cc_server *server, struct cc_err *err)
+{
+	struct cc_web_config config = {.loop = &server->loop,
+				       .context = server,
+				       .token = server->data.token,
+				       .tls_cert = server->config.tls_cert,
+				       .tls_key = server->config.tls_key,
+				       .origins = &server->config.origins,
+				       .routes = routes,
+				       .assets = assets,
+				       .sockets = sockets,
+				       .knows_cookie = cc_console_cookie,
+				       .connections_max = CONNECTIONS_MAX};
+	enum cc_code code = cc_web_open(&config, &server->web, err);
+
+	if (code != CC_OK)
+		return code;
+	server->console = (struct cc_console){.loop = &server->loop,
+					      .web = server->web,
+					      .tls = server->config.tls_cert != NULL,
+					      .probe = &server->probe,
+					      .env = server->env,
+					      .data_dir = server->data.dir,
+					      .run_dir = server->data.run_dir,
+					      .log = on_console_log};
+	return listen_all(server, err);
+}
+
+/* Each session costs some descriptors; what is started from here gets the old limit back. */
+static unsigned long raise_files(void)
+{
+	struct rlimit limit;
+	rlim_t before;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1024;
+	before = limit.rlim_cur;
+	if (before < FILES_WANTED) {
+		limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	return (unsigned long)before;
+}
+
+static enum cc_code open_roster(struct cc_server *server, struct cc_err *err)
+{
+	static char owner[PATH_MAX];
+	struct cc_roster_config config = {.loop = &server->loop,
+					  .env = server->env,
+					  .owner_path = owner,
+					  .files = raise_files(),
+					  .sessions_max = SESSIONS_MAX,
+					  .context = server,
+					  .event = cc_record_event,
+					  .changed = cc_record_changed,
+					  .command = cc_record_command};
+	enum cc_code code = cc_facts_helper("cc-session", owner, sizeof(owner), err);
+
+	return code == CC_OK ? cc_roster_new(&config, &server->roster, err) : code;
+}
+
+/* No session reaches the daemon: not its port, not its socket, not its files. */
+static enum cc_code close_to_sessions(struct cc_server *server, struct cc_err *err)
+{
+	enum cc_code code = cc_strv_pushf(&server->owner_ports, err, "%u", cc_web_port(server->web));
+
+	if (code == CC_OK)
+		code = cc_strv_push(&server->deny_read, server->data.dir, err);
+	if (code == CC_OK)
+		code = cc_strv_push(&server->deny_read, server->data.run_dir, err);
+	return code;
+}
+
+static void say_where(const struct cc_server *server)
+{
+	printf("listening on %s://%s:%u\nlistening on %s\n", server->config.tls_cert ? "https" : "http",
+	       server->config.bind_any ? "0.0.0.0" : "127.0.0.1", cc_web_port(server->web), server->data.socket);
+	fflush(stdout);
+}
+
+static enum cc_code start(struct cc_server *server, struct cc_err *err)
+{
+	struct cc_buf line;
+	enum cc_code code = cc_data_open(server->config.data_dir, server->env, &server->data, err);
+
+	if (code != CC_OK)
+		return code;
+	cc_probe_run(server->env, true, &server->probe);
+	code = watch_signals(server, err);
+	if (code == CC_OK)
+		code = cc_record_open(server, err);
+	if (code == CC_OK)
+		code = open_roster(server, err);
+	if (code == CC_OK)
+		code = open_web(server, err);
+	if (code == CC_OK)
+		code = close_to_sessions(server, err);
+	if (code != CC_OK)
+		return code;
+	cc_buf_init(&line, 4096);
+	cc_report_start(&server->config, &server->probe, &line);
+	fprintf(stderr, "%s\n", line.data ? line.data : "");
+	cc_buf_done(&line);
+	say_where(server);
+	return CC_OK;
+}
+
+static int print_and_go(const struct cc_server_config *config)
+{
+	struct cc_buf text;
+
+	cc_buf_init(&text, 1 << 16);
+	if (config->version)
+		cc_buf_addf(&text, "cc_server %s\n", CC_VERSION);
+	else
+		cc_server_config_help(&text);
+	fputs(text.data ? text.data : "", stdout);
+	cc_buf_done(&text);
+	return 0;
+}
+
+int cc_server_main(int argc, char **argv, char **env)
+{
+	static struct cc_server server;
+	struct cc_err err = {0};
+	enum cc_code code;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	server.data.lock = -1;
+	server.env = env;
+	server.started_ms = cc_clock_ms();
+	cc_server_config_init(&server.config);
+	code = cc_server_config_read(argc > 0 ? argv + 1 : argv, env, &server.config, &err);
+	if (code == CC_OK && (server.config.version || server.config.help))
+		return print_and_go(&server.config);
+	cc_report_level(server.config.log_level);
+	lws_set_log_level(LLL_ERR | LLL_WARN, on_library_log);
+	uv_loop_init(&server.loop);
+	if (code == CC_OK)
+		code = start(&server, &err);
+	if (code == CC_OK)
+		uv_run(&server.loop, UV_RUN_DEFAULT);
+	else
+		cc_log(CC_LOG_ERROR, "%s", err.what);
+	if (server.web)
+		cc_web_close(server.web);
+	cc_console_stop(&server.console);
+	cc_roster_free(server.roster);
+	cc_record_close(&server);
+	cc_data_close(&server.data);
+	cc_server_config_done(&server.config);
+	return code == CC_OK ? 0 : CC_EXIT_NOT_ESTABLISHED;
+}
