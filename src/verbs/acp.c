@@ -2,6 +2,7 @@
 #include "acp/acp.h"
 
 #include "cli/start.h"
+#include "verbs/self.h"
 #include "verbs/verbs.h"
 
 #include <signal.h>
@@ -9,25 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* This program, `run`, and the person's options as they were given. */
-static enum cc_code run_words(char *const *argv, size_t used, struct cc_strv *out, struct cc_err *err)
-{
-	char self[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	static const char *const fixed[] = {"run", "--quiet", "--no-pty"};
-	enum cc_code code;
-
-	if (len <= 0)
-		return cc_fail(err, CC_ESYS, 0, "where this program lies");
-	self[len] = '\0';
-	code = cc_strv_push(out, self, err);
-	for (size_t i = 0; code == CC_OK && i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		code = cc_strv_push(out, fixed[i], err);
-	for (size_t i = 0; code == CC_OK && i < used && strcmp(argv[i], "--") != 0; i++)
-		code = cc_strv_push(out, argv[i], err);
-	return code;
-}
 
 static enum cc_code proxy(const struct cc_start *start, char *const *argv, char *const *env, int *out_code,
 			  struct cc_err *err)
@@ -40,7 +22,7 @@ static enum cc_code proxy(const struct cc_start *start, char *const *argv, char 
 	if (code == CC_OK)
 		code = cc_tools_init(tools, start->prepared.rules, start->ask.spec.mode, start->prepared.workdir, err);
 	if (code == CC_OK)
-		code = run_words(argv, start->used, &run, err);
+		code = cc_self_run_words(argv, start->used, &run, err);
 	for (size_t i = start->used; code == CC_OK && argv[i]; i++)
 		code = cc_strv_push(&agent, argv[i], err);
 	if (code == CC_OK)
