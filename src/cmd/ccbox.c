@@ -1,7 +1,7 @@
 /* ccbox: the person's tool. */
-#include "cli/cli.h"
+#include "verbs/verbs.h"
 
 int main(int argc, char **argv, char **env)
 {
-	return cc_cli_main(argc, argv, env);
+	return cc_verbs_main(argc, argv, env);
 }

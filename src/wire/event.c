@@ -249,11 +249,11 @@ void cc_event_say(const struct cc_event *event, struct cc_buf *out)
 		cc_buf_adds(out, ")");
 	}
 	if (violation->grant && violation->grant[0]) {
-		cc_buf_adds(out, "; allow with: ");
-		say_safe(out, violation->grant);
 		/* One flag a file would be a long evening with a tree of dependencies. */
 		if (strncmp(violation->grant, "--allow-name ", 13) == 0 && violation->target &&
 		    cc_path_in_packages(cc_view_of(violation->target)))
-			cc_buf_adds(out, ", or all dependency trees with: --preset packages");
+			cc_buf_adds(out, "; all dependency trees with: --preset packages");
+		cc_buf_adds(out, "; allow with: ");
+		say_safe(out, violation->grant);
 	}
 }

@@ -123,6 +123,12 @@ void cc_jsonw_int(struct cc_jsonw *w, int64_t value)
 	cc_buf_addf(w->out, "%lld", (long long)value);
 }
 
+void cc_jsonw_raw(struct cc_jsonw *w, const char *json)
+{
+	separate(w);
+	cc_buf_adds(w->out, json);
+}
+
 void cc_jsonw_bool(struct cc_jsonw *w, bool value)
 {
 	separate(w);
@@ -159,5 +165,39 @@ void cc_jsonw_kstrv(struct cc_jsonw *w, const char *key, const struct cc_strv *l
 	cc_jsonw_array(w);
 	for (size_t i = 0; i < list->count; i++)
 		cc_jsonw_str(w, list->items[i]);
+	cc_jsonw_end(w);
+}
+
+void cc_jsonw_copy(struct cc_jsonw *w, const struct cc_json *value)
+{
+	static const char *const words[] = {
+		[CC_JSON_NULL] = "null", [CC_JSON_FALSE] = "false", [CC_JSON_TRUE] = "true"};
+
+	switch (value->kind) {
+	case CC_JSON_NULL:
+	case CC_JSON_FALSE:
+	case CC_JSON_TRUE:
+		cc_jsonw_raw(w, words[value->kind]);
+		return;
+	case CC_JSON_INT:
+	case CC_JSON_REAL:
+		separate(w);
+		cc_buf_add(w->out, value->text.ptr, value->text.len);
+		return;
+	case CC_JSON_STRING:
+		cc_jsonw_view(w, value->text);
+		return;
+	case CC_JSON_ARRAY:
+		cc_jsonw_array(w);
+		break;
+	case CC_JSON_OBJECT:
+		cc_jsonw_object(w);
+		break;
+	}
+	for (const struct cc_json *child = value->child; child; child = child->next) {
+		if (value->kind == CC_JSON_OBJECT)
+			cc_jsonw_key(w, child->key.ptr);
+		cc_jsonw_copy(w, child);
+	}
 	cc_jsonw_end(w);
 }

@@ -1,6 +1,4 @@
-#include "cli/cli.h"
-
-#include "session/probe.h"
+#include "verbs/verbs.h"
 
 #include "base/mem.h"
 #include "cli/options.h"
@@ -25,28 +23,18 @@ const struct cc_verb_row cc_verbs[] = {
 	{"policy", "ccbox policy check|show|schema [FILE]", "check or print policies", cc_verb_policy, CC_FOR_POLICY},
 	{"events", "ccbox events [--follow] [--json] [SESSION]", "what past and running sessions did", cc_verb_events,
 	 0},
+	{"acp", "ccbox acp [OPTIONS] -- AGENT [ARG...]",
+	 "stand between an editor and an agent that speak the Agent Client Protocol: the agent runs in a sandbox",
+	 cc_verb_acp, CC_FOR_RUN},
+	{"hook", "ccbox hook claude [OPTIONS]",
+	 "as a PreToolUse hook of Claude Code: its Bash runs in a sandbox, its file tools are held to the rules",
+	 cc_verb_hook, CC_FOR_RUN},
+	{"mcp", "ccbox mcp [OPTIONS]",
+	 "serve file tools and a sandboxed bash to an agent (Model Context Protocol on standard input and output)",
+	 cc_verb_mcp, CC_FOR_RUN},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
 const size_t cc_verb_count = CC_COUNT(cc_verbs);
-
-void cc_say(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	fputs("ccbox: ", stderr);
-	vfprintf(stderr, fmt, args);
-	fputc('\n', stderr);
-	va_end(args);
-}
-
-int cc_give_up(const struct cc_err *err)
-{
-	cc_say("%s", err->what);
-	if (cc_probe_remedy(err->what)[0])
-		cc_say("do this: %s", cc_probe_remedy(err->what));
-	return CC_EXIT_NOT_ESTABLISHED;
-}
 
 static void print_help(FILE *to)
 {
@@ -93,7 +81,7 @@ static int unknown_verb(const char *name)
 	return CC_EXIT_NOT_ESTABLISHED;
 }
 
-int cc_cli_main(int argc, char **argv, char **env)
+int cc_verbs_main(int argc, char **argv, char **env)
 {
 	/* A caller that ignores SIGCHLD would make every wait of ours fail (cases OPS-15). */
 	signal(SIGCHLD, SIG_DFL);

@@ -1,5 +1,5 @@
 /* Completions come out of the verb and option tables, so they cannot drift from what the program takes. */
-#include "cli/cli.h"
+#include "verbs/verbs.h"
 
 #include "base/mem.h"
 #include "cli/options.h"
