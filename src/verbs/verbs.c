@@ -32,6 +32,8 @@ const struct cc_verb_row cc_verbs[] = {
 	{"mcp", "ccbox mcp [OPTIONS]",
 	 "serve file tools and a sandboxed bash to an agent (Model Context Protocol on standard input and output)",
 	 cc_verb_mcp, CC_FOR_RUN},
+	{"console", "ccbox console [--no-open]",
+	 "the page of the daemon: prints an address that signs a browser in, once, and opens it", cc_verb_console, 0},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
 const size_t cc_verb_count = CC_COUNT(cc_verbs);
