@@ -143,6 +143,7 @@ void cc_conn_drop_upstream(struct cc_conn *conn)
 							       .up = conn->up.bytes,
 							       .down = conn->down.bytes,
 							       .ms = conn->shared->now - conn->started,
+							       .ech = conn->ech,
 						       });
 	cc_fd_close(&conn->upstream.fd);
 	conn->up.bytes = conn->down.bytes = 0;
@@ -230,8 +231,9 @@ static const struct {
 };
 
 static void refuse_decision(struct cc_conn *conn, const char *name, uint16_t port,
-			    const struct cc_net_decision *decision, const struct cc_addr *addr, bool head_only)
+			    const struct cc_net_decision *decision, const struct cc_dial_result *result, bool head_only)
 {
+	const struct cc_addr *addr = result ? &result->addr : NULL;
 	bool limit = decision->reason == CC_NET_LIMIT;
 	struct cc_refusal refusal = {
 		.net = {.host = cc_view_of(name), .port = port, .reason = decision->reason, .entry = decision->entry},
@@ -240,7 +242,12 @@ static void refuse_decision(struct cc_conn *conn, const char *name, uint16_t por
 		.head_only = head_only,
 	};
 	struct cc_host literal;
+	struct cc_host host = cc_conn_host(conn);
 
+	refusal.net.final = result && result->own;
+	if (decision->reason == CC_NET_NOT_ALLOWED && cc_host_is_capture(&host))
+		refusal.net.detail =
+			"this address stands for no name that was looked up in this session; ask by the name";
 	if (addr && addr->len) {
 		cc_host_from_addr(addr->bytes, addr->len, &literal);
 		refusal.net.address = literal.text;
@@ -254,7 +261,7 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 	size_t row = 0;
 
 	if (result->outcome == CC_DIAL_REFUSED) {
-		refuse_decision(conn, conn->name, conn->port, &result->decision, &result->addr, head_only);
+		refuse_decision(conn, conn->name, conn->port, &result->decision, result, head_only);
 		return;
 	}
 	while (row + 1 < CC_COUNT(failures) &&

@@ -90,6 +90,7 @@ struct cc_conn {
 	bool waiting; /* its dial has not begun: too many are under way */
 	bool outside; /* waits for a socket of the inside, or for that one to connect */
 	bool named;   /* the upstream address was judged for the name */
+	bool ech;     /* its ClientHello hides a name, or seems to */
 };
 
 /* What is answered when a request is refused. */
@@ -137,6 +138,9 @@ void cc_conn_front_free(struct cc_conn *conn);
 struct cc_front *cc_conn_front_new(void);
 
 /* inner.c: what does not begin with a handshake, and the reserved name. */
+/* An address that stands for a name becomes that name: a client may look it up itself and then ask a proxy for what it
+ * got. */
+void cc_conn_unmask(const struct cc_shared *shared, struct cc_host *host);
 void cc_conn_begin(struct cc_conn *conn, enum cc_arrival from, uint16_t port);
 void cc_conn_inside_step(struct cc_conn *conn);
 void cc_conn_gateway(struct cc_conn *conn);

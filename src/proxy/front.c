@@ -43,8 +43,9 @@ static void refuse_malformed(struct cc_conn *conn, unsigned status, struct cc_vi
 	cc_conn_refuse(conn, &refusal);
 }
 
-static void ask(struct cc_conn *conn, const struct cc_host *host, uint16_t port)
+static void ask(struct cc_conn *conn, struct cc_host *host, uint16_t port)
 {
+	cc_conn_unmask(conn->shared, host);
 	if (cc_conn_request(conn, host, port, false) && conn->phase == CC_PHASE_FRONT)
 		conn->phase = CC_PHASE_DIAL;
 }
@@ -263,6 +264,11 @@ static void gate_step(struct cc_conn *conn)
 	}
 	if (verdict == CC_SNIFF_MORE && conn->front->in.len == conn->front->in.max) {
 		sniff.fault = "the first message is larger than 64 KiB";
+		verdict = CC_SNIFF_REFUSE;
+	}
+	conn->ech = verdict == CC_SNIFF_PASS && sniff.ech;
+	if (conn->ech && !conn->shared->net->ech) {
+		sniff.fault = "an encrypted server name (ECH), and network.ech is false";
 		verdict = CC_SNIFF_REFUSE;
 	}
 	if (verdict == CC_SNIFF_REFUSE) {

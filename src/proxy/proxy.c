@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ struct cc_proxy {
 	int64_t generation;
 	struct cc_listeners listeners;
 	bool over;
+	bool last; /* the owner ends the session: everything is closed and told, then it is over */
 	enum cc_code fault;
 	struct cc_err why;
 	struct cc_peer_msg msg;
@@ -129,6 +131,12 @@ static void take_sockets(struct cc_proxy *proxy, const struct cc_json *root)
 	}
 }
 
+static void take_end(struct cc_proxy *proxy, const struct cc_json *root)
+{
+	(void)root;
+	proxy->last = proxy->over = true;
+}
+
 static const struct {
 	const char *name;
 	void (*take)(struct cc_proxy *proxy, const struct cc_json *root);
@@ -136,6 +144,7 @@ static const struct {
 	{"policy", take_policy},
 	{"listen", take_listeners},
 	{"sockets", take_sockets},
+	{"end", take_end},
 };
 
 static void take_message(struct cc_proxy *proxy)
@@ -251,6 +260,25 @@ static int tick(struct cc_proxy *proxy)
 	return until(shared->now, due);
 }
 
+/* One connection after the other, as fast as the owner reads: each end is told. The owner waits, and not for ever. */
+static void say_goodbye(struct cc_proxy *proxy)
+{
+	struct cc_shared *shared = &proxy->shared;
+	struct pollfd owner = {.fd = proxy->control, .events = POLLOUT};
+
+	for (;;) {
+		while (shared->conns && cc_report_idle(shared->report))
+			cc_conn_close(shared->conns, true);
+		if (!shared->conns && cc_report_idle(shared->report))
+			break;
+		if (poll(&owner, 1, CC_CONN_DRAIN_MS) <= 0 || owner.revents & (POLLERR | POLLHUP))
+			return;
+		cc_report_flush(shared->report);
+	}
+	cc_report_last(shared->report, shared->now);
+	cc_report_flush(shared->report);
+}
+
 enum cc_code cc_proxy_run(struct cc_proxy *proxy, struct cc_err *err)
 {
 	struct cc_shared *shared = &proxy->shared;
@@ -273,6 +301,8 @@ enum cc_code cc_proxy_run(struct cc_proxy *proxy, struct cc_err *err)
 		}
 		step_ready(shared);
 	}
+	if (proxy->last)
+		say_goodbye(proxy);
 	if (proxy->fault != CC_OK)
 		*err = proxy->why;
 	return proxy->fault;

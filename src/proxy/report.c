@@ -27,6 +27,7 @@ struct repeat {
 	char host[CC_REPORT_TEXT_MAX + 1];
 	uint16_t port;
 	enum cc_net_reason reason;
+	bool final;
 };
 
 struct cc_report {
@@ -131,7 +132,7 @@ static bool is_name(const struct cc_report_net *net)
 
 void cc_report_grant(const struct cc_report_net *net, struct cc_buf *out)
 {
-	if (net->allowed)
+	if (net->allowed || net->final)
 		return;
 	if (net->reason == CC_NET_NOT_ALLOWED)
 		cc_host_grant(net->host, net->port, out);
@@ -149,7 +150,7 @@ static void post_net(struct cc_report *report, const struct cc_report_net *net, 
 
 	cc_buf_init(&grant, 512);
 	/* The owner may know the address, so the flag can be exact; what the client reads names the keys only. */
-	if (net->reason == CC_NET_ADDRESS && !net->allowed && net->address && is_name(net))
+	if (net->reason == CC_NET_ADDRESS && !net->allowed && !net->final && net->address && is_name(net))
 		cc_buf_addf(&grant, "--host %.*s=%s", (int)net->host.len, net->host.ptr, net->address);
 	else
 		cc_report_grant(net, &grant);
@@ -195,6 +196,7 @@ static void tell_repeat(struct cc_report *report, struct repeat *repeat, int64_t
 		.host = cc_view_of(repeat->host),
 		.port = repeat->port,
 		.reason = repeat->reason,
+		.final = repeat->final,
 	};
 
 	if (repeat->count && has_token(report, now))
@@ -246,6 +248,7 @@ static bool counted(struct cc_report *report, int64_t now, const struct cc_repor
 	memcpy(repeat->host, host.ptr ? host.ptr : "", host.len);
 	repeat->port = net->port;
 	repeat->reason = net->reason;
+	repeat->final = net->final;
 	repeat->told = now;
 	return false;
 }
@@ -276,6 +279,25 @@ int64_t cc_report_tick(struct cc_report *report, int64_t now)
 	return report->due;
 }
 
+void cc_report_last(struct cc_report *report, int64_t now)
+{
+	struct cc_jsonw w;
+	struct cc_buf text;
+
+	for (size_t i = 0; i < report->repeat_count; i++)
+		if (report->repeats[i].count)
+			tell_repeat(report, &report->repeats[i], now);
+	if (report->dropped == 0)
+		return;
+	begin(&w, &text, "bye");
+	post(report, &w, &text);
+}
+
+bool cc_report_idle(const struct cc_report *report)
+{
+	return report->queued == 0;
+}
+
 void cc_report_closed(struct cc_report *report, const struct cc_report_closed *closed)
 {
 	struct cc_jsonw w;
@@ -288,6 +310,8 @@ void cc_report_closed(struct cc_report *report, const struct cc_report_closed *c
 	cc_jsonw_kint(&w, "up", (int64_t)closed->up);
 	cc_jsonw_kint(&w, "down", (int64_t)closed->down);
 	cc_jsonw_kint(&w, "ms", closed->ms);
+	if (closed->ech)
+		cc_jsonw_kbool(&w, "ech", true);
 	cc_jsonw_kint(&w, "generation", report->generation);
 	post(report, &w, &text);
 }
@@ -346,16 +370,19 @@ void cc_report_free(struct cc_report *report)
 static const char *const advice[] = {
 	[CC_NET_OFF] = "The network is off in this session, so nothing is looked up or connected.",
 	[CC_NET_ALLOWED] = "The policy allows it, but the connection could not be made.",
-	[CC_NET_NOT_ALLOWED] = "No entry of this session's allowlist matches. To allow it, start the session with",
+	[CC_NET_NOT_ALLOWED] = "No entry of this session's allowlist matches.",
 	[CC_NET_DENIED] = "An entry of the deny list matches, and a deny beats every allow.",
 	[CC_NET_ADDRESS] =
 		"Its address is of a kind that a name may not lead to. If it is meant to be reached, the operator's "
 		"policy file can say so, with the keys network.hosts (this name, these addresses), "
 		"network.privateNames or network.privateCidrs.",
 	[CC_NET_MALFORMED] = "The request is not well formed.",
-	[CC_NET_SNI] = "The host named inside the tunnel is not the tunnel's host.",
+	[CC_NET_SNI] = "What is said inside the tunnel must name the tunnel's host, openly.",
 	[CC_NET_LIMIT] = "This session has reached a limit on connections or lookups; try again when some are closed.",
 };
+
+static const char final_advice[] =
+	"A port of this session itself, or of what started it, is there: nothing opens that way.";
 
 static const struct {
 	unsigned status;
@@ -395,21 +422,24 @@ static void add_plain(struct cc_buf *out, struct cc_view text)
 
 static void write_body(const struct cc_report_net *net, struct cc_buf *body)
 {
+	struct cc_buf grant;
+
+	cc_buf_init(&grant, 512);
+	cc_report_grant(net, &grant);
 	cc_buf_adds(body, "ccbox: ");
 	add_plain(body, net->host);
 	if (net->port)
 		cc_buf_addf(body, ":%u", net->port);
 	cc_buf_addf(body, " - %s\n%s", net->detail ? net->detail : cc_net_reason_name(net->reason),
-		    advice[net->reason]);
-	if (net->reason == CC_NET_NOT_ALLOWED) {
-		cc_buf_adds(body, "\n\n    ");
-		cc_report_grant(net, body);
-	}
+		    net->final ? final_advice : advice[net->reason]);
+	if (net->reason == CC_NET_NOT_ALLOWED && grant.len)
+		cc_buf_addf(body, " To allow it, start the session with\n\n    %s", grant.data);
 	if (net->entry) {
 		cc_buf_adds(body, "\nRule: ");
 		add_plain(body, cc_view_of(net->entry));
 	}
 	cc_buf_adds(body, "\n");
+	cc_buf_done(&grant);
 }
 
 void cc_report_refusal(const struct cc_report_net *net, unsigned status, bool head_only, struct cc_buf *out)

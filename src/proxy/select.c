@@ -49,13 +49,17 @@ void cc_dial_select(const struct cc_net_rules *rules, const struct cc_host *host
 		const struct cc_addr *addr = &found->list[i];
 		struct cc_net_decision decision = cc_net_decide_addr(rules, host, port, addr->bytes, addr->len);
 
-		if (decision.allowed && own && own(context, addr, port, is_consented(rules, host, port, addr)))
+		bool consented = decision.allowed && own && is_consented(rules, host, port, addr);
+		bool ours = decision.allowed && own && own(context, addr, port, consented);
+
+		if (ours)
 			decision = (struct cc_net_decision){false, CC_NET_ADDRESS, NULL};
 		if (decision.allowed) {
 			kept.list[kept.count++] = *addr;
 		} else if (!any_refused) {
 			any_refused = true;
 			first_refused->addr = *addr;
+			first_refused->own = ours && consented;
 			first_refused->decision = decision;
 		}
 	}

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "rig.h"
 
+#include "os/peer.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -308,6 +310,70 @@ static void through_parent(const struct rig_policy *policy)
 	rig_event(&rig, "\"ready\" \"generation\":7");
 }
 
+/* ---- encrypted server names: told, and refused where the policy says so */
+
+static bool hello_passes(bool ech)
+{
+	static char text[RIG_TEXT];
+	unsigned char bytes[800];
+	size_t len = rig_hello("echo.test", 200, ech, bytes);
+	char connect[80];
+	char end;
+	int fd;
+	size_t got;
+
+	snprintf(connect, sizeof(connect), "CONNECT echo.test:%u HTTP/1.1\r\n\r\n", echo.port);
+	if (ask(connect, "\r\n\r\n", &fd) != 200)
+		return false;
+	rig_send(fd, bytes, len);
+	shutdown(fd, SHUT_WR);
+	got = rig_read(fd, text, RIG_TEXT, NULL, &end);
+	close(fd);
+	return got == len && memcmp(text, bytes, len) == 0;
+}
+
+static void encrypted_names(const struct rig_policy *policy)
+{
+	struct rig_policy strict = *policy;
+
+	strict.no_ech = true;
+	tap(hello_passes(true) && rig_event(&rig, "\"closed\" \"echo.test\" \"ech\":true"), "2.6",
+	    "an encrypted server name passes beside the true one, and is told");
+	rig_policy(&rig, &strict, 30);
+	tap(rig_event(&rig, "\"ready\" \"generation\":30"), "2.6", "rules that refuse it");
+	tap(!hello_passes(true) && rig_event(&rig, "\"deny\" \"sni\" ECH"), "2.6", "it is refused, by its own reason");
+	tap(hello_passes(false), "2.6", "a hello without it passes");
+	rig_policy(&rig, policy, 31);
+	tap(rig_event(&rig, "\"ready\" \"generation\":31"), "2.6", "and back");
+}
+
+/* ---- the session ends: what is open then is told before the proxy goes */
+
+static void the_last_words(void)
+{
+	static const char message[] = "{\"m\":\"end\"}";
+	char connect[80];
+	struct cc_err err;
+	int fds[40];
+	int told = 0;
+	int made = 0;
+
+	snprintf(connect, sizeof(connect), "CONNECT echo.test:%u HTTP/1.1\r\n\r\n", echo.port);
+	for (int i = 0; i < 40; i++)
+		made += ask(connect, "\r\n\r\n", &fds[i]) == 200;
+	for (int i = 0; i < 5; i++)
+		status_of("CONNECT last.evil:443 HTTP/1.1\r\n\r\n");
+	tap(made == 40 && cc_peer_send(rig.control, message, sizeof(message) - 1, NULL, 0, &err) == CC_OK, "9",
+	    "40 tunnels are open when the session ends");
+	while (told < 40 && rig_event(&rig, "\"closed\" \"echo.test\""))
+		told++;
+	tap(told == 40, "9", "each is told with its bytes");
+	tap(rig_event(&rig, "\"deny\" \"last.evil\" \"count\":4"), "9", "and the refusals that were only counted");
+	for (int i = 0; i < 40; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 static void switched_off(const struct rig_policy *policy)
 {
 	struct rig_policy off = *policy;
@@ -342,8 +408,12 @@ int main(int argc, char **argv)
 	gateway();
 	owner_ports(&policy);
 	limit(&policy);
+	encrypted_names(&policy);
 	through_parent(&policy);
 	switched_off(&policy);
+	rig_policy(&rig, &policy, 40);
+	tap(rig_event(&rig, "\"ready\" \"generation\":40"), "9", "on again");
+	the_last_words();
 	tap(rig_stop(&rig) == 0, "7.1", "the proxy ends when its owner does");
 	return tap_end();
 }

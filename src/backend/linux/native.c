@@ -133,6 +133,7 @@ static const struct {
 	{"closed", CC_NOTE_CLOSED},       {"file", CC_NOTE_FILE},       {"names", CC_NOTE_NAMES},
 	{"frozen", CC_NOTE_FROZEN},       {"thawed", CC_NOTE_THAWED},   {"failed", CC_NOTE_LOST},
 	{"stopped", CC_NOTE_STOPPED},     {"gateway", CC_NOTE_GATEWAY}, {"ready", CC_NOTE_POLICY},
+	{"bye", CC_NOTE_PASSED},
 };
 
 static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)
@@ -185,6 +186,16 @@ static enum cc_code native_next(struct cc_box *box, int fd, struct cc_note *out_
 	return code;
 }
 
+/* The inside is gone, and with it the clients; the proxy tells what became of their connections, and goes. */
+static int native_last(struct cc_box *box)
+{
+	struct cc_native_box *native = (struct cc_native_box *)box;
+
+	if (native->egress < 0 || cc_native_say(native->egress, "end", NULL, 0, NULL) != CC_OK)
+		return -1;
+	return native->egress;
+}
+
 /* Closing the sockets tells both helpers to go; cc-init's end ends its whole PID namespace in the kernel. */
 void cc_native_end(struct cc_box *box)
 {
@@ -216,5 +227,6 @@ const struct cc_backend cc_backend_native_linux = {
 	.watch = native_watch,
 	.next = native_next,
 	.says_goodbye = true,
+	.last = native_last,
 	.end = cc_native_end,
 };
