@@ -297,8 +297,39 @@ static void report_allowed(struct cc_conn *conn)
 	cc_conn_report(conn, &net);
 }
 
+/* By the rules of now: name or port, then the address that was judged for it. */
+static struct cc_net_decision judge_whole(const struct cc_conn *conn)
+{
+	struct cc_net_decision decision = cc_conn_judge(conn);
+	struct cc_host host = cc_conn_host(conn);
+
+	if (decision.allowed && conn->named)
+		decision = cc_net_decide_addr(conn->shared->net, &host, conn->port, conn->addr.bytes, conn->addr.len);
+	if (decision.allowed && conn->ech && !conn->shared->net->ech)
+		decision = (struct cc_net_decision){false, CC_NET_SNI, NULL};
+	return decision;
+}
+
+/* The rules may have been replaced while the connection was made. */
+static bool still_allowed(struct cc_conn *conn, int *fd)
+{
+	struct cc_net_decision decision;
+	bool head_only = conn->relay && cc_relay_head_only(conn->relay);
+
+	if (conn->rules == conn->shared->rules)
+		return true;
+	decision = judge_whole(conn);
+	if (decision.allowed)
+		return true;
+	cc_fd_close(fd);
+	refuse_decision(conn, conn->name, conn->port, &decision, NULL, head_only);
+	return false;
+}
+
 bool cc_conn_join(struct cc_conn *conn, int fd)
 {
+	if (!still_allowed(conn, &fd))
+		return false;
 	conn->upstream = (struct cc_end){.watch = {upstream_ready}, .fd = fd, .writable = true};
 	conn->started = conn->active = conn->shared->now;
 	report_allowed(conn);
@@ -386,6 +417,7 @@ bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t 
 		return false;
 	}
 	conn->port = port;
+	conn->rules = conn->shared->rules;
 	decision = cc_conn_judge(conn);
 	if (decision.allowed && conn->over)
 		decision = (struct cc_net_decision){false, CC_NET_LIMIT, NULL};
@@ -403,15 +435,11 @@ bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t 
 
 void cc_conn_rejudge(struct cc_conn *conn)
 {
-	const struct cc_net_rules *net = conn->shared->net;
-	struct cc_host host = cc_conn_host(conn);
 	struct cc_net_decision decision;
 
 	if (conn->upstream.fd < 0)
 		return;
-	decision = cc_conn_judge(conn);
-	if (decision.allowed && conn->named)
-		decision = cc_net_decide_addr(net, &host, conn->port, conn->addr.bytes, conn->addr.len);
+	decision = judge_whole(conn);
 	if (decision.allowed)
 		return;
 	cc_conn_report(conn,

@@ -47,7 +47,8 @@ struct cc_shared {
 	int control;            /* the owner's socket */
 	unsigned conns_max;
 	int64_t now;
-	int64_t due; /* the earliest deadline, or earlier */
+	int64_t due;    /* the earliest deadline, or earlier */
+	unsigned rules; /* how often net was replaced */
 	struct cc_conn *conns;
 	struct cc_conn *ready; /* to be stepped again before waiting */
 	struct cc_conn *dead;  /* freed after the batch */
@@ -82,6 +83,7 @@ struct cc_conn {
 	int64_t active;
 	int64_t started;
 	struct cc_addr addr;
+	unsigned rules; /* shared->rules when it was decided */
 	uint16_t port;
 	uint8_t phase;
 	uint8_t proto;

@@ -71,6 +71,7 @@ static void begin_publish(struct cc_conn *conn, uint16_t port)
 		return;
 	}
 	conn->port = port;
+	conn->rules = conn->shared->rules;
 	decision = cc_conn_judge(conn);
 	if (!decision.allowed || conn->over) {
 		cc_conn_report(conn, &(struct cc_report_net){.host = cc_conn_name(conn),

@@ -102,6 +102,7 @@ static void take_policy(struct cc_proxy *proxy, const struct cc_json *root)
 		return;
 	}
 	proxy->shared.net = rules->net;
+	proxy->shared.rules++;
 	proxy->shared.conns_max = rules->net->conns_max ? rules->net->conns_max : CC_NET_CONNS;
 	cc_dialer_set_rules(proxy->shared.dialer, rules->net);
 	cc_rules_free(proxy->rules);

@@ -332,6 +332,44 @@ static bool hello_passes(bool ech)
 	return got == len && memcmp(text, bytes, len) == 0;
 }
 
+/* A listener whose queue is full lets a connection wait; the rules are tightened meanwhile, and then there is room. */
+static void tightened_while_dialling(const struct rig_policy *policy, bool tightened)
+{
+	static char text[RIG_TEXT];
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t len = sizeof(at);
+	struct rig_policy strict = *policy;
+	int slow = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int held[2];
+	char connect_to[80];
+	char end;
+	int fd;
+
+	strict.deny = "denied.test own.test";
+	if (bind(slow, (struct sockaddr *)&at, len) < 0 || listen(slow, 0) < 0 ||
+	    getsockname(slow, (struct sockaddr *)&at, &len) < 0)
+		exit(1);
+	held[0] = rig_connect(ntohs(at.sin_port));
+	fd = rig_connect(rig.http);
+	snprintf(connect_to, sizeof(connect_to), "CONNECT own.test:%u HTTP/1.1\r\n\r\n", ntohs(at.sin_port));
+	rig_send(fd, connect_to, strlen(connect_to));
+	status_of("CONNECT evil.test:443 HTTP/1.1\r\n\r\n"); /* behind it: the dial is under way */
+	if (tightened)
+		rig_policy(&rig, &strict, 50);
+	if (tightened)
+		rig_event(&rig, "\"ready\" \"generation\":50");
+	held[1] = accept(slow, NULL, NULL); /* now there is room for the proxy's */
+	rig_read(fd, text, RIG_TEXT, "\r\n", &end);
+	tap(strstr(text, tightened ? " 403 " : " 200 ") != NULL, "3",
+	    tightened ? "rules that were tightened during a dial refuse what it made" : "without that it is connected");
+	close(fd);
+	close(slow);
+	close(held[0]);
+	close(held[1]);
+	rig_policy(&rig, policy, 51);
+	rig_event(&rig, "\"ready\" \"generation\":51");
+}
+
 static void encrypted_names(const struct rig_policy *policy)
 {
 	struct rig_policy strict = *policy;
@@ -342,6 +380,26 @@ static void encrypted_names(const struct rig_policy *policy)
 	rig_policy(&rig, &strict, 30);
 	tap(rig_event(&rig, "\"ready\" \"generation\":30"), "2.6", "rules that refuse it");
 	tap(!hello_passes(true) && rig_event(&rig, "\"deny\" \"sni\" ECH"), "2.6", "it is refused, by its own reason");
+	{
+		unsigned char bytes[800];
+		static char text[RIG_TEXT];
+		size_t len = rig_hello("echo.test", 200, true, bytes);
+		char connect[80];
+		char end;
+		int fd;
+
+		rig_policy(&rig, policy, 32);
+		rig_event(&rig, "\"ready\" \"generation\":32");
+		snprintf(connect, sizeof(connect), "CONNECT echo.test:%u HTTP/1.1\r\n\r\n", echo.port);
+		ask(connect, "\r\n\r\n", &fd);
+		rig_send(fd, bytes, len);
+		rig_read(fd, text, len + 1, NULL, &end);
+		rig_policy(&rig, &strict, 33);
+		rig_event(&rig, "\"ready\" \"generation\":33");
+		rig_read(fd, text, RIG_TEXT, NULL, &end);
+		tap(end == 'R', "3", "and one that is open is closed by such rules");
+		close(fd);
+	}
 	tap(hello_passes(false), "2.6", "a hello without it passes");
 	rig_policy(&rig, policy, 31);
 	tap(rig_event(&rig, "\"ready\" \"generation\":31"), "2.6", "and back");
@@ -409,6 +467,8 @@ int main(int argc, char **argv)
 	owner_ports(&policy);
 	limit(&policy);
 	encrypted_names(&policy);
+	tightened_while_dialling(&policy, false);
+	tightened_while_dialling(&policy, true);
 	through_parent(&policy);
 	switched_off(&policy);
 	rig_policy(&rig, &policy, 40);
