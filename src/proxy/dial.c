@@ -127,7 +127,7 @@ static void attempt_ready(struct cc_watch *watch, unsigned events)
 	}
 	if (attempt->fd < 0 || attempt->dial->finished || !(events & (CC_LOOP_WRITE | CC_LOOP_ERROR)))
 		return;
-	error = cc_net_socket_error(attempt->fd);
+	error = events & CC_LOOP_ERROR ? cc_net_socket_error(attempt->fd) : 0;
 	if (error)
 		attempt_failed(attempt->dial, attempt, error);
 	else

@@ -296,7 +296,9 @@ void cc_conn_tunnel_step(struct cc_conn *conn)
 		if (conn->phase != CC_PHASE_TUNNEL)
 			return;
 	}
+	conn->down.last = conn->up.ended;
 	down = cc_flow_pump(pumps, &conn->down, &conn->upstream, &conn->client);
+	conn->up.last = conn->down.ended;
 	if (!conn->front)
 		up = cc_flow_pump(pumps, &conn->up, &conn->client, &conn->upstream);
 	if (up == CC_FLOW_BROKEN || down == CC_FLOW_BROKEN) {

@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/peer.h"
+#include "os/proc.h"
 #include "policy/rules.h"
 #include "proxy/conn.h"
 #include "proxy/listen.h"
@@ -32,7 +33,9 @@ struct cc_proxy {
 	int64_t generation;
 	struct cc_listeners listeners;
 	bool over;
-	bool last; /* the owner ends the session: everything is closed and told, then it is over */
+	bool settling; /* policy and listeners were taken: memory that only this needed goes back */
+	bool full;     /* messages wait for room in the owner's socket, and the loop watches for it */
+	bool last;     /* the owner ends the session: everything is closed and told, then it is over */
 	enum cc_code fault;
 	struct cc_err why;
 	struct cc_peer_msg msg;
@@ -50,8 +53,10 @@ static void fail(struct cc_proxy *proxy, const char *step, const struct cc_err *
 
 static void tell_ready(struct cc_proxy *proxy)
 {
-	if (proxy->rules && proxy->listeners.count)
-		cc_report_ready(proxy->shared.report, proxy->generation);
+	if (!proxy->rules || !proxy->listeners.count)
+		return;
+	cc_report_ready(proxy->shared.report, proxy->generation);
+	proxy->settling = true;
 }
 
 /* ---- messages of the owner */
@@ -261,6 +266,19 @@ static int tick(struct cc_proxy *proxy)
 	return until(shared->now, due);
 }
 
+/* Room in the owner's socket is asked for only while something waits for it: each message that the owner reads would
+ * wake us otherwise. */
+static enum cc_code watch_owner(struct cc_proxy *proxy, struct cc_err *err)
+{
+	bool full = !cc_report_idle(proxy->shared.report);
+
+	if (full == proxy->full)
+		return CC_OK;
+	proxy->full = full;
+	return cc_loop_modify(proxy->shared.loop, proxy->control, CC_LOOP_READ | (full ? CC_LOOP_WRITE : 0),
+			      &proxy->watch, err);
+}
+
 /* One connection after the other, as fast as the owner reads: each end is told. The owner waits, and not for ever. */
 static void say_goodbye(struct cc_proxy *proxy)
 {
@@ -270,11 +288,11 @@ static void say_goodbye(struct cc_proxy *proxy)
 	for (;;) {
 		while (shared->conns && cc_report_idle(shared->report))
 			cc_conn_close(shared->conns, true);
+		cc_report_flush(shared->report);
 		if (!shared->conns && cc_report_idle(shared->report))
 			break;
 		if (poll(&owner, 1, CC_CONN_DRAIN_MS) <= 0 || owner.revents & (POLLERR | POLLHUP))
 			return;
-		cc_report_flush(shared->report);
 	}
 	cc_report_last(shared->report, shared->now);
 	cc_report_flush(shared->report);
@@ -291,6 +309,12 @@ enum cc_code cc_proxy_run(struct cc_proxy *proxy, struct cc_err *err)
 		enum cc_code code;
 
 		sweep(shared);
+		if (proxy->settling)
+			cc_proc_settle();
+		proxy->settling = false;
+		code = watch_owner(proxy, err);
+		if (code != CC_OK)
+			return code;
 		code = cc_loop_wait(shared->loop, shared->ready ? 0 : timeout, events, BATCH, &count, err);
 		if (code != CC_OK)
 			return code;
@@ -334,7 +358,7 @@ enum cc_code cc_proxy_new(int control, cc_lookup_fn *fn, void *context, struct c
 	if (code == CC_OK)
 		code = cc_dialer_new(shared->loop, LOOKUP_THREADS, fn, context, &shared->dialer, err);
 	if (code == CC_OK)
-		code = cc_loop_add(shared->loop, control, CC_LOOP_READ | CC_LOOP_WRITE, &proxy->watch, err);
+		code = cc_loop_add(shared->loop, control, CC_LOOP_READ, &proxy->watch, err);
 	if (code == CC_OK)
 		*out_proxy = cc_proxy_take(&proxy);
 	return code;

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum { CC_REPORT_TEXT_MAX = 256, CC_REPORT_QUEUE_MAX = 128, CC_REPORT_REPEAT_MS = 5000 };
+enum { CC_REPORT_TEXT_MAX = 256, CC_REPORT_REPEAT_MS = 5000 };
 
 struct cc_report_net {
 	bool allowed;
@@ -49,7 +49,7 @@ void cc_report_flush(struct cc_report *report); /* the owner's socket can take m
 int64_t cc_report_tick(struct cc_report *report, int64_t now);
 /* Before the end: the counts that are still held. */
 void cc_report_last(struct cc_report *report, int64_t now);
-bool cc_report_idle(const struct cc_report *report); /* nothing waits for the owner */
+bool cc_report_idle(const struct cc_report *report); /* nothing waits for room in the owner's socket */
 void cc_report_free(struct cc_report *report);
 CC_OWNED(cc_report)
 

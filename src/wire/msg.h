@@ -38,7 +38,7 @@
  *                                               for published ports ("publish"); once
  *   sockets {}                                  fds: what cc-init answered
  *   end     {}                                  the inside is gone: close all, tell the rest, go
- * cc-proxy -> owner
+ * cc-proxy -> owner (one packet may hold several, a line each: what is not urgent is sent together)
  *   ready   {generation}                        after policy and listen were taken, and after each later policy
  *   failed  {step, errno, text}                 a later policy that cannot be read: the last good one stays in force;
  *                                               anything else: the proxy exits 125

@@ -236,16 +236,24 @@ static bool next_event(struct rig *rig, const char *words, int *out_fd, char *te
 
 	*out_fd = -1;
 	for (;;) {
-		cc_peer_msg_close(&msg);
-		if (cc_peer_recv_wait(rig->control, RIG_WAIT_MS, &msg, &err) != CC_OK || msg.len == 0)
-			return false;
+		char *line = rig->rest;
+
+		if (!line) {
+			cc_peer_msg_close(&msg);
+			if (cc_peer_recv_wait(rig->control, RIG_WAIT_MS, &msg, &err) != CC_OK || msg.len == 0)
+				return false;
+			line = msg.text;
+		}
+		rig->rest = strchr(line, '\n'); /* a packet may hold several messages */
+		if (rig->rest)
+			*rig->rest++ = '\0';
 		if (getenv("RIG_VERBOSE"))
-			printf("# %s\n", msg.text);
-		if (!holds_words(msg.text, words))
+			printf("# %s\n", line);
+		if (!holds_words(line, words))
 			continue;
 		if (msg.fd_count)
 			*out_fd = cc_fd_take(&msg.fds[0]);
-		snprintf(text, max, "%s", msg.text);
+		snprintf(text, max, "%s", line);
 		return true;
 	}
 }

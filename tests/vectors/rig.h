@@ -33,6 +33,7 @@ struct rig {
 	uint16_t http;
 	uint16_t socks;
 	uint16_t dns;
+	char *rest;     /* of the owner's last packet */
 	unsigned files; /* before rig_start: its limit of open files, 0 = ours */
 };
 void rig_start(struct rig *rig, const char *binary, const struct rig_policy *policy);
