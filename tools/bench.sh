@@ -3,7 +3,7 @@
 cd "$(dirname "$0")/.." || exit 1
 if [ "${1:-}" = egress ]; then
 	shift
-	ninja -C build bench-egress cc-proxy ccbox >/dev/null || exit 1
+	ninja -C build bench-egress bench-floor cc-proxy ccbox >/dev/null || exit 1
 	exec python3 bench/egress.py build "$@"
 fi
 if [ "${1:-}" = keys ]; then

@@ -6,6 +6,7 @@
 #include "init/capture.h"
 #include "os/fd.h"
 #include "os/peer.h"
+#include "policy/net.h"
 #include "wire/json.h"
 #include "wire/msg.h"
 

@@ -15,6 +15,15 @@
 
 static const uint8_t loopback[4] = {127, 0, 0, 1};
 
+void cc_conn_unmask(const struct cc_shared *shared, struct cc_host *host)
+{
+	const char *name = shared->names && cc_host_is_capture(host) ? cc_names_at(shared->names, host->addr) : NULL;
+	struct cc_host named;
+
+	if (name && cc_host_parse(cc_view_of(name), CC_HOST_URI, &named, NULL) == CC_OK)
+		*host = named;
+}
+
 static void ask(struct cc_conn *conn, const struct cc_host *host, uint16_t port)
 {
 	if (cc_conn_request(conn, host, port, false) && conn->phase == CC_PHASE_FRONT)
@@ -27,16 +36,14 @@ static void begin_catch(struct cc_conn *conn)
 	struct cc_addr addr;
 	struct cc_host host;
 	uint16_t port;
-	const char *name;
 
 	conn->proto = CC_PROTO_TRANSPARENT;
 	if (!cc_net_local(conn->client.fd, &addr, &port)) {
 		cc_conn_close(conn, true);
 		return;
 	}
-	name = conn->shared->names ? cc_names_at(conn->shared->names, addr.bytes) : NULL;
-	if (!name || cc_host_parse(cc_view_of(name), CC_HOST_URI, &host, NULL) != CC_OK)
-		cc_host_from_addr(addr.bytes, addr.len, &host);
+	cc_host_from_addr(addr.bytes, addr.len, &host);
+	cc_conn_unmask(conn->shared, &host);
 	ask(conn, &host, port);
 }
 
@@ -64,6 +71,7 @@ static void begin_publish(struct cc_conn *conn, uint16_t port)
 		return;
 	}
 	conn->port = port;
+	conn->rules = conn->shared->rules;
 	decision = cc_conn_judge(conn);
 	if (!decision.allowed || conn->over) {
 		cc_conn_report(conn, &(struct cc_report_net){.host = cc_conn_name(conn),

@@ -106,6 +106,8 @@ static void write_net(struct cc_jsonw *w, const struct cc_event_net *net)
 	cc_jsonw_kint(w, "up", net->up);
 	cc_jsonw_kint(w, "down", net->down);
 	cc_jsonw_kint(w, "ms", net->ms);
+	if (net->ech)
+		cc_jsonw_kbool(w, "ech", true);
 	cc_jsonw_end(w);
 }
 

@@ -48,6 +48,7 @@ struct cc_violation {
 /* Of the network: which rules decided, and what a finished connection moved. */
 struct cc_event_net {
 	const char *closed; /* host:port; NULL: it is no end of a connection */
+	bool ech;           /* its TLS client hid a name, or seemed to */
 	const char *proto;
 	int64_t generation; /* of the rules; 0 = the first */
 	int64_t up, down;   /* bytes, seen from the client */

@@ -23,7 +23,11 @@ static enum cc_code listen_here(uint16_t port, int *out_fd, struct cc_err *err)
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
 	    bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, SOMAXCONN) < 0)
-		return cc_fail(err, CC_ESYS, errno, "--publish %u: cannot listen on 127.0.0.1:%u", port, port);
+		return cc_fail(err, CC_ESYS, errno,
+			       errno == EADDRINUSE ? "--publish %u: another program listens on that port of this host; "
+						     "end it, or use another port inside"
+						   : "--publish %u: cannot listen on this port of 127.0.0.1",
+			       port);
 	*out_fd = cc_fd_take(&fd);
 	return CC_OK;
 }
