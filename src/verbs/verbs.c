@@ -32,6 +32,9 @@ const struct cc_verb_row cc_verbs[] = {
 	{"mcp", "ccbox mcp [OPTIONS]",
 	 "serve file tools and a sandboxed bash to an agent (Model Context Protocol on standard input and output)",
 	 cc_verb_mcp, CC_FOR_RUN},
+	{"review", "ccbox review [OPTIONS] BASE..HEAD [--json]",
+	 "what came into a repository, judged before it is checked out: names, links, submodules, in every commit",
+	 cc_verb_review, CC_FOR_EXPLAIN},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
 const size_t cc_verb_count = CC_COUNT(cc_verbs);
