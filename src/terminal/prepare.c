@@ -90,6 +90,7 @@ static enum cc_code plan_native(const struct cc_terminal_ask *ask, struct cc_ter
 		code = cc_facts_bwrap(ask->env, bwrap, sizeof(bwrap), err);
 	if (code != CC_OK)
 		return code;
+	plan->off = ask->off;
 	plan->bwrap = cc_str_copy(bwrap);
 	return plan->bwrap ? cc_strv_copy(&plan->env, &plan->plan.env, err)
 			   : cc_fail(err, CC_ELIMIT, 0, "out of memory");
@@ -98,7 +99,7 @@ static enum cc_code plan_native(const struct cc_terminal_ask *ask, struct cc_ter
 enum cc_code cc_term_prepare(const struct cc_terminal_ask *ask, struct cc_term_plan *out_plan, struct cc_err *err)
 {
 	struct cc_term_plan plan = {0};
-	enum cc_code code = cc_facts_collect(ask->env, "cc-init", &plan.facts, err);
+	enum cc_code code = cc_facts_collect(ask->env, ask->init ? ask->init : "cc-init", &plan.facts, err);
 
 	if (code == CC_OK)
 		code = find_shell(ask, &plan, err);
@@ -123,8 +124,10 @@ enum cc_code cc_term_prepare(const struct cc_terminal_ask *ask, struct cc_term_p
 
 void cc_term_launch(const struct cc_term_plan *plan, struct cc_launch *out)
 {
-	*out = (struct cc_launch){
-		.rules = plan->rules ? &plan->rules : NULL, .plan = &plan->plan, .bwrap_path = plan->bwrap};
+	*out = (struct cc_launch){.rules = plan->rules ? &plan->rules : NULL,
+				  .plan = &plan->plan,
+				  .bwrap_path = plan->bwrap,
+				  .off = plan->off};
 }
 
 void cc_term_plan_done(struct cc_term_plan *plan)

@@ -14,6 +14,7 @@ struct cc_term_plan {
 	struct cc_strv env, argv;
 	char *cwd, *shell;
 	char *bwrap;
+	const char *off; /* tests only, the asker's */
 };
 
 CC_MUST enum cc_code cc_term_prepare(const struct cc_terminal_ask *ask, struct cc_term_plan *out_plan,

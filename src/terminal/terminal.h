@@ -38,6 +38,8 @@ struct cc_terminal_ask {
 	const struct cc_strv *daemon_paths;
 	size_t ring;     /* 0: CC_TERMINAL_RING */
 	int64_t idle_ms; /* without input; 0: never */
+	/* Tests only: the twin of cc-init, and the protections that it leaves off. NULL in the product. */
+	const char *init, *off;
 	/* NULL, or told of refusals and of the sandbox's life. Nothing is kept after the call. */
 	void (*event)(void *context, const struct cc_event *event);
 	void *context;

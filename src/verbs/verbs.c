@@ -35,6 +35,8 @@ const struct cc_verb_row cc_verbs[] = {
 	{"review", "ccbox review [OPTIONS] BASE..HEAD [--json]",
 	 "what came into a repository, judged before it is checked out: names, links, submodules, in every commit",
 	 cc_verb_review, CC_FOR_EXPLAIN},
+	{"console", "ccbox console [--no-open]",
+	 "the page of the daemon: prints an address that signs a browser in, once, and opens it", cc_verb_console, 0},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
 const size_t cc_verb_count = CC_COUNT(cc_verbs);

@@ -3,6 +3,9 @@
 load lib
 load server
 
+# Its shells write their histories until they are gone.
+teardown_more() { [ -z "${SERVER:-}" ] || wait "$SERVER" 2>/dev/null || true; }
+
 login() { api POST /v1/console/login | field url; }
 page() { curl -sS -o "$BASE/body" -D "$BASE/head" -w '%{http_code}' "$@"; }
 
@@ -61,4 +64,28 @@ page() { curl -sS -o "$BASE/body" -D "$BASE/head" -w '%{http_code}' "$@"; }
 		[ -s "$BASE/body" ]
 		! grep -q "$TOKEN" "$BASE/body"
 	done
+}
+
+@test "ccbox console prints the address; a browser that is there is given it by a file, not by a word others can see" {
+	daemon
+	url=$("$CCBOX" console)
+	[[ $url == "$URL/console/login?key="* ]]
+	[ "$(page "$url")" = 303 ]
+	mkdir "$BASE/bin"
+	printf '#!/bin/sh\necho "$@" >%s; cat "$1" >%s\n' "$BASE/opened" "$BASE/given" >"$BASE/bin/xdg-open"
+	chmod 755 "$BASE/bin/xdg-open"
+	# on a terminal, as a person has it
+	DISPLAY=:9 PATH=$BASE/bin:$PATH script -qec "$CCBOX console" /dev/null >"$BASE/said" </dev/null
+	for _ in $(seq 100); do [ ! -s "$BASE/given" ] || break; sleep 0.05; done
+	url=$(tr -d '\r' <"$BASE/said" | grep -o 'http.*')
+	grep -qF "0;url=$url" "$BASE/given"
+	! grep -q key= "$BASE/opened"
+	[ "$(stat -c %a "$(cat "$BASE/opened")")" = 600 ]
+	rm "$BASE/opened"
+	DISPLAY=:9 PATH=$BASE/bin:$PATH script -qec "$CCBOX console --no-open" /dev/null </dev/null
+	[ ! -e "$BASE/opened" ]
+	down
+	run "$CCBOX" console
+	[ "$status" -eq 125 ]
+	[[ $output == *"is cc_server running?"* ]]
 }

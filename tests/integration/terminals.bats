@@ -3,6 +3,9 @@
 load lib
 load server
 
+# Its shells write their histories until they are gone.
+teardown_more() { [ -z "${SERVER:-}" ] || wait "$SERVER" 2>/dev/null || true; }
+
 CASES=$BATS_TEST_DIRNAME/terminals.py
 DENY=${DENY_SYSCALL:-$BATS_TEST_DIRNAME/../../build/tests/integration/deny-syscall}
 

@@ -143,6 +143,44 @@ static void profile(void)
 	close(local);
 }
 
+/* The twin leaves one protection off, and what it held is in reach: so the refusals above are its doing. */
+static const struct {
+	const char *off, *line, *want;
+} twins[] = {
+	{"gate,floor", "cat ~/.ssh/id_rsa\r", "PRIVATE KEY"},
+	{"mounts",
+	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"\\0ccbox-abstract-test\"), \"abst\" \"ract\")'\r",
+	 "0 abstract"},
+	{"mounts",
+	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"host.sock\"), \"by-path\")'\r",
+	 "0 by-path"},
+};
+
+static void escapes(void)
+{
+	int abstract = listen_local("@ccbox-abstract-test"), local;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/host.sock", rig_work);
+	unlink(path);
+	local = listen_local(path);
+	for (size_t i = 0; i < CC_COUNT(twins); i++) {
+		struct cc_terminal_ask ask = {.backend = CC_BACKEND_NATIVE,
+					      .shell = "/bin/bash",
+					      .init = "cc-init-twin",
+					      .off = twins[i].off};
+		struct rig_term it;
+		struct cc_err err;
+		bool good = rig_open_as(&it, &ask, &err);
+
+		rig_type(&it, twins[i].line);
+		rig_ok(good && rig_see(&it, twins[i].want), "twin without %s: %s", twins[i].off, twins[i].want);
+		rig_close(&it);
+	}
+	close(abstract);
+	close(local);
+}
+
 /* The same from the host, so that a refusal above means something. */
 static void unguarded(void)
 {
@@ -173,6 +211,7 @@ int main(void)
 	put(".local/share/ccbox/token", "PRIVATE\n");
 	put(".netrc", "machine up.test\n");
 	profile();
+	escapes();
 	unguarded();
 	rig_teardown();
 	return rig_done();

@@ -220,3 +220,13 @@ bool rig_gone(const char *word)
 	}
 	return false;
 }
+
+bool rig_there(const char *word, int least)
+{
+	for (int i = 0; i < 200; i++) {
+		if (rig_count(word) >= least)
+			return true;
+		poll(NULL, 0, 50);
+	}
+	return false;
+}

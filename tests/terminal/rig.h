@@ -35,6 +35,8 @@ void rig_close(struct rig_term *it);
 /* How many processes of the machine have this word as their last argument. */
 int rig_count(const char *word);
 bool rig_gone(const char *word);
+/* At least so many, now or soon. */
+bool rig_there(const char *word, int least);
 
 /* TAP */
 void rig_ok(bool good, const char *format, ...) __attribute__((format(printf, 2, 3)));

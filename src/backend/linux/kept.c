@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-enum { EXECS = 16, END_MS = 10000 };
+enum { EXECS = 16, END_MS = 3000 };
 
 struct kept_exec {
 	int id; /* 0 = free slot */
