@@ -132,19 +132,20 @@ swap_meanwhile() { # CCBOX
 }
 
 @test "bash: one warm session, exit codes, time limit, cancelling, long output in a file" {
-	run mcp <<-'E'
+	nap=$((800000 + $$)) # no other test sleeps for it
+	run mcp <<-E
 		call bash {"command":"echo kept >/tmp/k; cd sub; pwd"}
 		call bash {"command":"cat /tmp/k; exit 7"}
 		call bash {"command":"pwd","cwd":"sub"}
 		call bash {"command":"sleep 30","timeout":1}
 		call bash {"command":"seq 100000"}
-		call bash {"command":"sleep 60 & echo started"}
+		call bash {"command":"sleep $nap & echo started"}
 	E
 	[[ "$output" == *"$PWD/sub"$'\n'*$'kept\n[exit 7]'*"$PWD/sub"$'\n'*$'[ended after 1 seconds]\n[exit 124]'* ]]
 	[[ "$output" == *"bytes left out; all of it: "* && "$output" == *$'\n100000\n[exit 0]'* && "$output" == *started* ]]
 	file=$(sed -n 's/.*all of it: \(.*\)\]$/\1/p' <<<"$output")
 	[ "$(tail -n 1 "$file")" = 100000 ] && [ "$(stat -c %a "$file")" = 600 ]
-	! pgrep -f "sleep 6[0] " >/dev/null
+	! pgrep -f "sleep $nap" >/dev/null
 	python3 - "$CCBOX" <<-'PY'
 		import json, subprocess, sys, time
 		server = subprocess.Popen([sys.argv[1], "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
