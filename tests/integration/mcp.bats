@@ -68,9 +68,11 @@ setup_more() {
 		call write {"path":".git/hooks/pre-commit","content":"x"}
 		call write {"path":".git/config","content":"[core]\nfsmonitor=x\n"}
 		call write {"path":"a.key/x","content":"x"}
+		call write {"path":"made/for/nothing/.env","content":"x"}
 		call bash {"command":"echo x >.env"}
 	E
-	[ "$(grep -c '^error' <<<"$output")" -eq 5 ]
+	[ "$(grep -c '^error' <<<"$output")" -eq 6 ]
+	[ ! -e made ]
 	[[ "$output" == *"rule name:**/.env; the person can allow it with --allow-name '**/.env'"* ]]
 	[[ "$output" == *"[sandbox] refused file-write-create $PWD/.env"*"[exit 2]"* || "$output" == *"[sandbox] refused file-write-create $PWD/.env"*"[exit 1]"* ]]
 	[ ! -e .env ] && [ ! -e sub/X.PEM ] && [ ! -e .git/hooks/pre-commit ] && [ ! -e a.key ]
@@ -178,6 +180,7 @@ swap_meanwhile() { # CCBOX
 }
 
 @test "bad input is answered, and nothing is served where the sandbox cannot be held" {
+	printf '%04000d' 0 | tr 0 x >long.txt # what a pattern of nested repeats takes for ever over, where groups are kept
 	run "$CCBOX" mcp <<-'E'
 		junk
 		[1]
@@ -186,6 +189,7 @@ swap_meanwhile() { # CCBOX
 		{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read","arguments":7}}
 		{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(a)\\1"}}}
 		{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"((a{99}){99}){99}{99}"}}}
+		{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(((x+)+)+)+y"}}}
 		{"jsonrpc":"2.0","id":6,"method":"ping"}
 	E
 	[[ "$output" == *-32700*-32600*-32600*-32601*-32602*"back references"*"counts in braces"*'"id":6,"result":{}'* ]]
