@@ -14,7 +14,8 @@ struct cc_start {
 	struct cc_prepared prepared;
 	struct cc_bridge bridge;
 	char cwd[PATH_MAX];
-	size_t used; /* words of argv that were options, "--" included */
+	bool rules_only; /* set before cc_start_prepare: no sandbox is meant, only its rules */
+	size_t used;     /* words of argv that were options, "--" included */
 };
 
 /* Settings from everywhere (config.h). start is released with cc_start_done whatever happened. verb: CC_FOR_*. */

@@ -91,6 +91,7 @@ struct cc_conn {
 	bool over;    /* above the limit of connections */
 	bool waiting; /* its dial has not begun: too many are under way */
 	bool outside; /* waits for a socket of the inside, or for that one to connect */
+	bool six;     /* the IPv4 loopback of the inside had nothing there: the other one is tried */
 	bool named;   /* the upstream address was judged for the name */
 	bool ech;     /* its ClientHello hides a name, or seems to */
 };

@@ -274,6 +274,9 @@ static void find_addresses(struct cc_dial *dial)
 		written.list[0].len = to->kind == CC_HOST_V4 ? 4 : 16;
 		memcpy(written.list[0].bytes, to->addr, sizeof(to->addr));
 		written.count = 1;
+		if (dial->granted &&
+		    to->kind == CC_HOST_V4) /* a port of this host's loopback, on whichever it listens */
+			written.list[written.count++] = (struct cc_addr){{[15] = 1}, 16};
 		resolved(dial, &written);
 	} else if (given) {
 		add_written(given, &written);

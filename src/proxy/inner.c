@@ -107,6 +107,20 @@ static void inside_failed(struct cc_conn *conn, const char *why)
 	cc_conn_close(conn, true);
 }
 
+/* Many servers listen on one loopback only, and some of them on ::1: that is asked second, with a fresh socket. */
+static void inside_missed(struct cc_conn *conn)
+{
+	conn->upstream.readable = conn->upstream.writable = conn->upstream.hup = conn->upstream.broken = false;
+	if (conn->six) {
+		conn->outside = false;
+		inside_failed(conn, "nothing listens on that port inside");
+		return;
+	}
+	conn->six = conn->outside = true;
+	conn->shared->outside++;
+	cc_report_sockets(conn->shared->report, 1);
+}
+
 void cc_conn_inside(struct cc_shared *shared, int fd)
 {
 	struct cc_conn *oldest = NULL;
@@ -117,11 +131,11 @@ void cc_conn_inside(struct cc_shared *shared, int fd)
 			oldest = at;
 	if (!oldest)
 		return;
-	if (cc_net_connect_loopback(owned, oldest->port, NULL) != CC_OK) {
-		inside_failed(oldest, "nothing listens on that port inside");
+	shared->outside--;
+	if (cc_net_connect_loopback(owned, oldest->port, oldest->six, NULL) != CC_OK) {
+		inside_missed(oldest);
 		return;
 	}
-	shared->outside--;
 	oldest->upstream.fd = cc_fd_take(&owned);
 	if (cc_loop_add(shared->loop, oldest->upstream.fd, CC_LOOP_READ | CC_LOOP_WRITE, &oldest->upstream.watch,
 			NULL) != CC_OK)
@@ -139,7 +153,7 @@ void cc_conn_inside_step(struct cc_conn *conn)
 	conn->outside = false;
 	if (cc_net_socket_error(fd) != 0) {
 		cc_fd_close(&fd);
-		inside_failed(conn, "nothing listens on that port inside");
+		inside_missed(conn);
 		return;
 	}
 	if (cc_conn_join(conn, fd))

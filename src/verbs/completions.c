@@ -40,11 +40,25 @@ static void bash(void)
 	       "\tesac\n}\ncomplete -o default -F _ccbox ccbox\n");
 }
 
+/* Between single quotes: what an apostrophe is there. */
+static void print_inside_quotes(const char *text, const char *apostrophe)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			printf("%s", apostrophe);
+		else
+			putchar(*text);
+	}
+}
+
 static void zsh(void)
 {
 	printf("#compdef ccbox\nlocal -a verbs\nverbs=(\n");
-	for (size_t i = 0; i < cc_verb_count; i++)
-		printf("\t'%s:%s'\n", cc_verbs[i].name, cc_verbs[i].help);
+	for (size_t i = 0; i < cc_verb_count; i++) {
+		printf("\t'%s:", cc_verbs[i].name);
+		print_inside_quotes(cc_verbs[i].help, "'\\''");
+		printf("'\n");
+	}
 	printf(")\nif ((CURRENT == 2)); then\n\t_describe command verbs\n\treturn\nfi\ncase $words[2] in\n");
 	for (size_t i = 0; i < cc_verb_count; i++) {
 		if (!cc_verbs[i].options)
@@ -62,11 +76,14 @@ static void fish(void)
 	print_verbs(" ");
 	printf("'\n");
 	for (size_t v = 0; v < cc_verb_count; v++)
-		for (size_t i = 0; i < cc_option_count; i++)
-			if (cc_options[i].verbs & cc_verbs[v].options)
-				printf("complete -c ccbox -n '__fish_seen_subcommand_from %s' -l %s %s-d '%s'\n",
-				       cc_verbs[v].name, cc_options[i].name, cc_options[i].value ? "-r " : "",
-				       cc_options[i].help);
+		for (size_t i = 0; i < cc_option_count; i++) {
+			if (!(cc_options[i].verbs & cc_verbs[v].options))
+				continue;
+			printf("complete -c ccbox -n '__fish_seen_subcommand_from %s' -l %s %s-d '", cc_verbs[v].name,
+			       cc_options[i].name, cc_options[i].value ? "-r " : "");
+			print_inside_quotes(cc_options[i].help, "\\'");
+			printf("'\n");
+		}
 	printf("complete -c ccbox -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish'\n");
 }
 

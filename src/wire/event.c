@@ -197,7 +197,7 @@ static bool is_hidden(const unsigned char *byte, size_t len)
 }
 
 /* Bytes from inside reach a person's terminal here: everything that is not plain is shown as \xNN. */
-static void say_view(struct cc_buf *out, struct cc_view view)
+void cc_event_safe(struct cc_buf *out, struct cc_view view)
 {
 	size_t at = 0;
 
@@ -218,7 +218,7 @@ static void say_view(struct cc_buf *out, struct cc_view view)
 
 static void say_safe(struct cc_buf *out, const char *text)
 {
-	say_view(out, cc_view_of(text));
+	cc_event_safe(out, cc_view_of(text));
 }
 
 void cc_event_say(const struct cc_event *event, struct cc_buf *out)
@@ -231,7 +231,7 @@ void cc_event_say(const struct cc_event *event, struct cc_buf *out)
 			cc_buf_addf(out, " %d", event->exit_code);
 		if (event->content.len) {
 			cc_buf_adds(out, ": ");
-			say_view(out, event->content);
+			cc_event_safe(out, event->content);
 		}
 		return;
 	}

@@ -73,6 +73,8 @@ CC_MUST enum cc_code cc_event_read(const struct cc_json *root, struct cc_event *
 /* One line, newline included. */
 void cc_event_write(const struct cc_event *event, struct cc_buf *out);
 /* One line for a person, no newline: what happened, which rule, the flag. */
+/* Bytes of anybody's for a terminal: what is not plain comes out as \\xNN. */
+void cc_event_safe(struct cc_buf *out, struct cc_view text);
 void cc_event_say(const struct cc_event *event, struct cc_buf *out);
 
 #endif

@@ -177,6 +177,30 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	"$CCBOX" events --json | grep -q "\"closed\":{\"target\":\"127.0.0.1:$port\",\"process\":\"publish\",\"up\":10,\"down\":14"
 }
 
+@test "publish: a server that listens on one loopback only is reached, whichever it is" {
+	cat >one.py <<-'PY'
+		import socket, sys
+		s = socket.create_server((sys.argv[1], int(sys.argv[2])), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
+		while True:
+		    c, _ = s.accept()
+		    c.sendall(b"served on " + sys.argv[1].encode())
+		    c.close()
+	PY
+	for at in ::1 127.0.0.1; do
+		port=$(free_port)
+		"$CCBOX" run --quiet --publish "$port" -- "$PYTHON" one.py $at "$port" >"$BASE/out" 2>&1 3>&- &
+		SERVER=$!
+		for _ in $(seq 200); do
+			run "$PYTHON" -c 'import socket, sys; print(socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20).recv(100).decode())' "$port"
+			[[ $output != *"served on $at"* ]] || break
+			sleep 0.05
+		done
+		[[ $output == *"served on $at"* ]]
+		kill "$SERVER"
+		wait "$SERVER" || true
+	done
+}
+
 @test "publish of a port that is taken starts nothing" {
 	serve "$PYTHON" "$BASE/echo.py"
 	run "$CCBOX" run --publish "$PORT" -- touch started
@@ -188,6 +212,17 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	run "$CCBOX" run --host-port 70000 -- touch started
 	[ "$status" -eq 125 ]
 	[ ! -e started ]
+}
+
+@test "host-port: a server of the host that listens on ::1 only is reached" {
+	serve "$PYTHON" -u -c 'import socket
+s = socket.create_server(("::1", 0), family=socket.AF_INET6)
+print(s.getsockname()[1])
+while True:
+    c, _ = s.accept(); c.sendall(b"served on ::1"); c.close()'
+	run box --host-port "$PORT" -- "$PYTHON" -c 'import socket, sys; print(socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20).recv(100).decode())' "$PORT"
+	echo "$output"
+	[[ $output == *"served on ::1"* ]]
 }
 
 @test "the session's own ports are neither published nor taken, and it is said" {
