@@ -11,11 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { VERBS_MAX = 64 };
+
 #ifndef CC_VERSION
 #define CC_VERSION "0"
 #endif
 
-const struct cc_verb_row cc_verbs[] = {
+static const struct cc_verb_row verbs[] = {
 	{"run", "ccbox run [OPTIONS] -- COMMAND [ARG...]", "run a command in a sandbox", cc_verb_run, CC_FOR_RUN},
 	{"shell", "ccbox shell [OPTIONS]", "your shell in a sandbox", cc_verb_shell, CC_FOR_SHELL},
 	{"doctor", "ccbox doctor [--json]", "prove what this host can hold, or say what is missing", cc_verb_doctor, 0},
@@ -27,7 +29,17 @@ const struct cc_verb_row cc_verbs[] = {
 	 0},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
-const size_t cc_verb_count = CC_COUNT(cc_verbs);
+static const struct cc_verb_row *more; /* of the rooms above, ended by a row without a name */
+
+const struct cc_verb_row *cc_verb(size_t at)
+{
+	if (at < CC_COUNT(verbs))
+		return &verbs[at];
+	for (size_t i = CC_COUNT(verbs); more && more[i - CC_COUNT(verbs)].name; i++)
+		if (i == at)
+			return &more[i - CC_COUNT(verbs)];
+	return NULL;
+}
 
 void cc_say(const char *fmt, ...)
 {
@@ -50,9 +62,11 @@ int cc_give_up(const struct cc_err *err)
 
 static void print_help(FILE *to)
 {
+	const struct cc_verb_row *verb;
+
 	fputs("ccbox - a sandbox for coding agents\n\n", to);
-	for (size_t i = 0; i < cc_verb_count; i++)
-		fprintf(to, "  %-58s %s\n", cc_verbs[i].usage, cc_verbs[i].help);
+	for (size_t i = 0; (verb = cc_verb(i)); i++)
+		fprintf(to, "  %-58s %s\n", verb->usage, verb->help);
 	fputs("\n  ccbox VERB --help says more. Exit codes: the command's own; 128+n for signal n; 124 time out;\n"
 	      "  125 the sandbox was not established and nothing was started; 126 not executable; 127 not found.\n",
 	      to);
@@ -82,19 +96,24 @@ static bool asks_help(char *const *argv)
 
 static int unknown_verb(const char *name)
 {
-	const char *names[CC_COUNT(cc_verbs)];
+	const struct cc_verb_row *verb;
+	const char *names[VERBS_MAX];
 	const char *near;
+	size_t count = 0;
 
-	for (size_t i = 0; i < cc_verb_count; i++)
-		names[i] = cc_verbs[i].name;
-	near = cc_closest(name, names, cc_verb_count);
+	while (count < VERBS_MAX && (verb = cc_verb(count)))
+		names[count++] = verb->name;
+	near = cc_closest(name, names, count);
 	cc_say("unknown command \"%s\"%s%s%s; `ccbox --help` lists them", name, near ? "; did you mean " : "",
 	       near ? near : "", near ? "?" : "");
 	return CC_EXIT_NOT_ESTABLISHED;
 }
 
-int cc_cli_main(int argc, char **argv, char **env)
+int cc_cli_main(int argc, char **argv, char **env, const struct cc_verb_row *more_verbs)
 {
+	const struct cc_verb_row *verb;
+
+	more = more_verbs;
 	/* A caller that ignores SIGCHLD would make every wait of ours fail (cases OPS-15). */
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
@@ -110,8 +129,8 @@ int cc_cli_main(int argc, char **argv, char **env)
 		printf("ccbox %s\n", CC_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < cc_verb_count; i++)
-		if (strcmp(argv[1], cc_verbs[i].name) == 0)
-			return asks_help(argv + 2) ? print_verb_help(&cc_verbs[i]) : cc_verbs[i].run(argv + 2, env);
+	for (size_t i = 0; (verb = cc_verb(i)); i++)
+		if (strcmp(argv[1], verb->name) == 0)
+			return asks_help(argv + 2) ? print_verb_help(verb) : verb->run(argv + 2, env);
 	return unknown_verb(argv[1]);
 }

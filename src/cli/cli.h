@@ -7,7 +7,9 @@
 #include <stddef.h>
 
 /* The whole program. Returns the exit code (DESIGN 8). */
-int cc_cli_main(int argc, char **argv, char **env);
+struct cc_verb_row;
+/* more_verbs: of the rooms above, ended by a row without a name; NULL: none. */
+int cc_cli_main(int argc, char **argv, char **env, const struct cc_verb_row *more_verbs);
 
 /* A verb gets the words after its name. */
 struct cc_verb_row {
@@ -17,8 +19,7 @@ struct cc_verb_row {
 	int (*run)(char *const *argv, char *const *env);
 	unsigned options; /* CC_FOR_* of cli/options.h whose flags it takes, 0 = its own few */
 };
-extern const struct cc_verb_row cc_verbs[];
-extern const size_t cc_verb_count;
+const struct cc_verb_row *cc_verb(size_t at); /* NULL after the last */
 
 int cc_verb_run(char *const *argv, char *const *env);
 int cc_verb_shell(char *const *argv, char *const *env);

@@ -10,8 +10,8 @@
 
 static void print_verbs(const char *separator)
 {
-	for (size_t i = 0; i < cc_verb_count; i++)
-		printf("%s%s", i ? separator : "", cc_verbs[i].name);
+	for (size_t i = 0; cc_verb(i); i++)
+		printf("%s%s", i ? separator : "", cc_verb(i)->name);
 }
 
 static void print_options(unsigned verbs)
@@ -28,11 +28,11 @@ static void bash(void)
 	       "\tif ((COMP_CWORD == 1)); then\n\t\tCOMPREPLY=($(compgen -W \"");
 	print_verbs(" ");
 	printf("\" -- \"$word\"))\n\t\treturn\n\tfi\n\tcase $verb in\n");
-	for (size_t i = 0; i < cc_verb_count; i++) {
-		if (!cc_verbs[i].options)
+	for (size_t i = 0; cc_verb(i); i++) {
+		if (!cc_verb(i)->options)
 			continue;
-		printf("\t%s) [[ $word == -* ]] && COMPREPLY=($(compgen -W \"", cc_verbs[i].name);
-		print_options(cc_verbs[i].options);
+		printf("\t%s) [[ $word == -* ]] && COMPREPLY=($(compgen -W \"", cc_verb(i)->name);
+		print_options(cc_verb(i)->options);
 		printf("\" -- \"$word\")) ;;\n");
 	}
 	printf("\tcompletions) COMPREPLY=($(compgen -W \"bash zsh fish\" -- \"$word\")) ;;\n"
@@ -43,14 +43,14 @@ static void bash(void)
 static void zsh(void)
 {
 	printf("#compdef ccbox\nlocal -a verbs\nverbs=(\n");
-	for (size_t i = 0; i < cc_verb_count; i++)
-		printf("\t'%s:%s'\n", cc_verbs[i].name, cc_verbs[i].help);
+	for (size_t i = 0; cc_verb(i); i++)
+		printf("\t'%s:%s'\n", cc_verb(i)->name, cc_verb(i)->help);
 	printf(")\nif ((CURRENT == 2)); then\n\t_describe command verbs\n\treturn\nfi\ncase $words[2] in\n");
-	for (size_t i = 0; i < cc_verb_count; i++) {
-		if (!cc_verbs[i].options)
+	for (size_t i = 0; cc_verb(i); i++) {
+		if (!cc_verb(i)->options)
 			continue;
-		printf("%s) compadd -- ", cc_verbs[i].name);
-		print_options(cc_verbs[i].options);
+		printf("%s) compadd -- ", cc_verb(i)->name);
+		print_options(cc_verb(i)->options);
 		printf("; _files ;;\n");
 	}
 	printf("completions) compadd bash zsh fish ;;\npolicy) compadd check show schema; _files ;;\nesac\n");
@@ -61,11 +61,11 @@ static void fish(void)
 	printf("complete -c ccbox -n '__fish_use_subcommand' -f -a '");
 	print_verbs(" ");
 	printf("'\n");
-	for (size_t v = 0; v < cc_verb_count; v++)
+	for (size_t v = 0; cc_verb(v); v++)
 		for (size_t i = 0; i < cc_option_count; i++)
-			if (cc_options[i].verbs & cc_verbs[v].options)
+			if (cc_options[i].verbs & cc_verb(v)->options)
 				printf("complete -c ccbox -n '__fish_seen_subcommand_from %s' -l %s %s-d '%s'\n",
-				       cc_verbs[v].name, cc_options[i].name, cc_options[i].value ? "-r " : "",
+				       cc_verb(v)->name, cc_options[i].name, cc_options[i].value ? "-r " : "",
 				       cc_options[i].help);
 	printf("complete -c ccbox -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish'\n");
 }

@@ -287,6 +287,65 @@ enum cc_code cc_launch_request_read(const struct cc_json *root, struct cc_launch
 	return read_object(root, launch_fields, CC_COUNT(launch_fields), request, err);
 }
 
+static void write_text(struct cc_jsonw *w, const char *key, const char *text)
+{
+	if (text)
+		cc_jsonw_kstr(w, key, text);
+}
+
+static void write_limits(struct cc_jsonw *w, const struct cc_limits *limits)
+{
+	const struct {
+		const char *key;
+		int64_t value;
+	} rows[] = {{"memoryBytes", limits->memory},
+		    {"pids", limits->pids},
+		    {"cpuPercent", limits->cpu},
+		    {"wallSeconds", limits->wall}};
+
+	cc_jsonw_key(w, "limits");
+	cc_jsonw_object(w);
+	for (size_t i = 0; i < CC_COUNT(rows); i++)
+		if (rows[i].value)
+			cc_jsonw_kint(w, rows[i].key, rows[i].value);
+	cc_jsonw_end(w);
+}
+
+void cc_launch_request_write(const struct cc_launch_request *request, struct cc_buf *out)
+{
+	static const char *const modes[] = {NULL, "chat", "review", "plan", "orchestrate"};
+	const struct cc_spec *spec = &request->spec;
+	struct cc_jsonw w;
+
+	cc_jsonw_init(&w, out);
+	cc_jsonw_object(&w);
+	write_text(&w, "sessionId", spec->session_id);
+	write_text(&w, "workspaceId", spec->workspace_id);
+	write_text(&w, "agentId", spec->agent_id);
+	write_text(&w, "mode", (size_t)spec->mode < CC_COUNT(modes) ? modes[spec->mode] : NULL);
+	write_text(&w, "guestWorkdir", spec->guest_workdir);
+	write_text(&w, "agent", request->agent);
+	write_text(&w, "backend", request->backend == CC_BACKEND_UNSET ? NULL : cc_backend_name(request->backend));
+	cc_jsonw_kbool(&w, "networkEnabled", spec->network_enabled);
+	cc_jsonw_key(&w, "bindMounts");
+	cc_jsonw_array(&w);
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		cc_jsonw_object(&w);
+		cc_jsonw_kstr(&w, "hostPath", spec->binds[i].host_path);
+		cc_jsonw_kbool(&w, "readOnly", spec->binds[i].read_only);
+		cc_jsonw_end(&w);
+	}
+	cc_jsonw_end(&w);
+	cc_jsonw_kstrv(&w, "egressAllowlist", &spec->egress_allowlist);
+	cc_jsonw_kstrv(&w, "protectedPaths", &spec->protected_paths);
+	cc_jsonw_kstrv(&w, "runnerStateDirs", &spec->runner_state_dirs);
+	cc_jsonw_kstrv(&w, "execGrantRoots", &spec->exec_grant_roots);
+	write_limits(&w, &request->limits);
+	cc_buf_adds(out, ",\"policy\":");
+	cc_policyfile_write(&spec->policy, out);
+	cc_jsonw_end(&w);
+}
+
 TEXT_FIELD(take_exec_workdir, struct cc_exec_request_doc, workdir)
 LIST_FIELD(take_argv, struct cc_exec_request_doc, argv)
 BOOL_FIELD(take_stdin_open, struct cc_exec_request_doc, stdin_open)
