@@ -3,7 +3,9 @@
 #include "live/inside.h"
 
 #include "os/fd.h"
+#include "os/group.h"
 #include "wire/json.h"
+#include "wire/ownermsg.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,13 +22,35 @@ enum cc_code cc_link_say(struct cc_live *live, const char *text, const int *fds,
 
 void cc_link_close(struct cc_live *live)
 {
+	char group[64];
+	pid_t pid;
+
 	if (live->link < 0)
 		return;
 	if (live->polled)
 		uv_poll_stop(&live->poll);
 	cc_fd_close(&live->link);
+	pid = live->owner.pid;
 	/* With its socket closed it ends by itself; when the socket was closed from its side it already has. */
 	cc_proc_end(&live->owner);
+	if (!live->limits || pid <= 0)
+		return;
+	snprintf(group, sizeof(group), CC_OWNER_GROUP "%d-%d", (int)getpid(), (int)pid);
+	cc_group_sweep(group, NULL); /* it is gone already, unless the owner was killed */
+}
+
+/* What is held and by what, as the owner says it; NULL: nothing was asked for. */
+static char *limits_of(const struct cc_json *limits)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+
+	if (!limits || limits->count == 0)
+		return NULL;
+	cc_buf_init(&text, 4096);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_node(&w, limits);
+	return text.data;
 }
 
 static void on_up(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
@@ -37,6 +61,7 @@ static void on_up(struct cc_live *live, const struct cc_json *m, struct cc_peer_
 	/* What was applied, never what was asked for. */
 	live->backend = cc_backend_from_name(cc_json_str(m, "backend", NULL));
 	live->workdir = cc_str_copy(cc_json_str(m, "workdir", NULL));
+	live->limits = limits_of(cc_json_get(m, "limits"));
 	cc_live_move(live, CC_STATE_WARM);
 	cc_roster_start_next(live->roster);
 }

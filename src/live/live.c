@@ -22,6 +22,7 @@ static void on_poll_closed(uv_handle_t *handle)
 	free(live->workspace);
 	free(live->agent);
 	free(live->workdir);
+	free(live->limits);
 	free(live->end_reason);
 	free(live->launch);
 	cc_ring_done(&live->ring);
@@ -253,6 +254,8 @@ void cc_live_write(const struct cc_live *live, struct cc_jsonw *w)
 	cc_jsonw_kint(w, "createdAt", live->created_ms);
 	cc_jsonw_kint(w, "lastSeq", (int64_t)live->seq);
 	cc_jsonw_kint(w, "commands", live->command_count);
+	if (live->limits)
+		cc_jsonw_raw(w, "limits", live->limits);
 	cc_jsonw_key(w, "details");
 	cc_jsonw_object(w);
 	if (live->workdir)

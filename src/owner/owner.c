@@ -109,6 +109,17 @@ static void forget(struct cc_owner *owner, int our_id)
 			owner->runs[i].theirs = owner->runs[i].ours = 0;
 }
 
+/* The kernel has killed something for the session's limit: told once, with the command that it was, where one ended. */
+static void tell_out_of_memory(struct cc_owner *owner, const struct cc_note *note)
+{
+	struct cc_event event = {.type = CC_EVENT_KILLED,
+				 .exec = theirs(owner, note->id),
+				 .content = cc_view_of("out of memory: the session's limit was reached")};
+
+	if (cc_owner_out_of_memory(owner))
+		cc_session_emit(owner->session, &event);
+}
+
 static const struct {
 	enum cc_note_kind kind;
 	const char *name;
@@ -125,6 +136,8 @@ static void on_note(void *context, struct cc_note *note)
 	struct cc_buf text;
 	struct cc_jsonw w;
 
+	if (note->kind == CC_NOTE_EXIT || note->kind == CC_NOTE_LOST)
+		tell_out_of_memory(owner, note);
 	tell_state(owner); /* before the end of a command: who hears of that may ask for the state */
 	for (size_t i = 0; i < CC_COUNT(run_notes); i++) {
 		if (run_notes[i].kind != note->kind)
@@ -156,8 +169,8 @@ static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg
 	if (code == CC_OK)
 		code = cc_owner_prepare(owner, cc_buf_view(&text), err);
 	cc_buf_done(&text);
-	if (code == CC_OK && (owner->limits.memory || owner->limits.pids || owner->limits.cpu))
-		code = cc_fail(err, CC_EUNENFORCED, 0, "limits of memory, processes and CPU cannot be held here");
+	if (code == CC_OK)
+		code = cc_owner_limit(owner, err);
 	if (code == CC_OK)
 		code = cc_prepare_launch(&owner->prepared, &config.launch, err);
 	if (code != CC_OK)
@@ -165,6 +178,8 @@ static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg
 	config.session_id = owner->ask.spec.session_id;
 	config.backend = owner->prepared.backend;
 	code = cc_session_launch(&config, &owner->session, err);
+	if (code == CC_OK)
+		code = cc_owner_leave_group(owner, err);
 	if (code == CC_OK && owner->limits.wall)
 		owner->deadline = cc_clock_ms() + owner->limits.wall * 1000;
 	return code;
@@ -179,6 +194,7 @@ static void tell_up(struct cc_owner *owner)
 	begin(&w, &text, "up");
 	cc_jsonw_kstr(&w, "backend", cc_backend_name(owner->prepared.backend->kind));
 	cc_jsonw_kstr(&w, "workdir", owner->prepared.workdir);
+	cc_owner_write_limits(owner, &w);
 	cc_jsonw_end(&w);
 	tell(owner, &text, NULL, 0);
 }
@@ -395,6 +411,8 @@ int cc_owner_main(int link, char *const *env)
 	}
 	cc_session_free(owner.session);
 	cc_proc_end_all();
+	if (owner.grouped)
+		cc_group_remove(&owner.group);
 	cc_prepared_done(&owner.prepared);
 	cc_ask_run_done(&owner.ask);
 	return code == CC_OK ? 0 : CC_EXIT_NOT_ESTABLISHED;

@@ -2,12 +2,15 @@
 #include "server/record.h"
 
 #include "os/clock.h"
+#include "os/group.h"
 #include "os/proc.h"
 #include "server/report.h"
 #include "server/server.h"
+#include "wire/ownermsg.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { FLUSH_MS = 50 };
 
@@ -45,6 +48,14 @@ static void end_leftover(void *context, const char *id, int64_t pid)
 		kill((pid_t)pid, SIGKILL);
 }
 
+/* Another daemon's sessions have groups of the same kind; one whose daemon is gone is nobody's. */
+static bool is_orphan(const char *name)
+{
+	long daemon = strtol(name + sizeof(CC_OWNER_GROUP) - 1, NULL, 10);
+
+	return daemon > 1 && !cc_proc_is((pid_t)daemon, "cc_server");
+}
+
 enum cc_code cc_record_open(struct cc_server *server, struct cc_err *err)
 {
 	char path[PATH_MAX + 16];
@@ -56,8 +67,10 @@ enum cc_code cc_record_open(struct cc_server *server, struct cc_err *err)
 		return code;
 	uv_timer_init(&server->loop, &server->flush);
 	server->flush.data = server;
-	return cc_store_sweep(server->store, "the server ended without it", cc_clock_wall_ms(), end_leftover, NULL,
+	code = cc_store_sweep(server->store, "the server ended without it", cc_clock_wall_ms(), end_leftover, NULL,
 			      err);
+	cc_group_sweep(CC_OWNER_GROUP, is_orphan);
+	return code;
 }
 
 void cc_record_close(struct cc_server *server)

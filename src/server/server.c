@@ -4,6 +4,7 @@
 #include "backend/linux/facts.h"
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/group.h"
 #include "os/listen.h"
 #include "os/net.h"
 #include "server/report.h"
@@ -178,7 +179,9 @@ static enum cc_code start(struct cc_server *server, struct cc_err *err)
 	if (code != CC_OK)
 		return code;
 	cc_probe_run(server->env, true, &server->probe);
-	code = watch_signals(server, err);
+	code = cc_group_prepare(err);
+	if (code == CC_OK)
+		code = watch_signals(server, err);
 	if (code == CC_OK)
 		code = cc_record_open(server, err);
 	if (code == CC_OK)

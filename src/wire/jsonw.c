@@ -161,3 +161,36 @@ void cc_jsonw_kstrv(struct cc_jsonw *w, const char *key, const struct cc_strv *l
 		cc_jsonw_str(w, list->items[i]);
 	cc_jsonw_end(w);
 }
+
+void cc_jsonw_node(struct cc_jsonw *w, const struct cc_json *node)
+{
+	bool object = node->kind == CC_JSON_OBJECT;
+
+	if (node->kind == CC_JSON_STRING) {
+		cc_jsonw_view(w, node->text);
+	} else if (node->kind == CC_JSON_INT) {
+		cc_jsonw_int(w, node->integer);
+	} else if (node->kind == CC_JSON_TRUE || node->kind == CC_JSON_FALSE) {
+		cc_jsonw_bool(w, node->kind == CC_JSON_TRUE);
+	} else if (object || node->kind == CC_JSON_ARRAY) {
+		if (object)
+			cc_jsonw_object(w);
+		else
+			cc_jsonw_array(w);
+		for (const struct cc_json *m = node->child; m; m = m->next) {
+			if (object)
+				cc_jsonw_key(w, m->key.ptr);
+			cc_jsonw_node(w, m);
+		}
+		cc_jsonw_end(w);
+	} else {
+		cc_jsonw_null(w);
+	}
+}
+
+void cc_jsonw_raw(struct cc_jsonw *w, const char *key, const char *text)
+{
+	cc_jsonw_key(w, key);
+	w->after_key = false;
+	cc_buf_adds(w->out, text);
+}

@@ -22,6 +22,8 @@
 #ifndef CC_WIRE_OWNERMSG_H
 #define CC_WIRE_OWNERMSG_H
 
+#define CC_OWNER_GROUP "ccbox-session-" /* control group: and the pids of daemon and owner, with a dash between */
+
 enum { CC_OWNER_LAUNCH_MAX = 4 << 20 };
 
 #endif

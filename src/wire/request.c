@@ -195,32 +195,6 @@ static enum cc_code take_limits(void *into, const struct cc_json *node, struct c
 			   err);
 }
 
-static void write_node(struct cc_jsonw *w, const struct cc_json *node)
-{
-	bool object = node->kind == CC_JSON_OBJECT;
-
-	if (node->kind == CC_JSON_STRING) {
-		cc_jsonw_view(w, node->text);
-	} else if (node->kind == CC_JSON_INT) {
-		cc_jsonw_int(w, node->integer);
-	} else if (node->kind == CC_JSON_TRUE || node->kind == CC_JSON_FALSE) {
-		cc_jsonw_bool(w, node->kind == CC_JSON_TRUE);
-	} else if (object || node->kind == CC_JSON_ARRAY) {
-		if (object)
-			cc_jsonw_object(w);
-		else
-			cc_jsonw_array(w);
-		for (const struct cc_json *m = node->child; m; m = m->next) {
-			if (object)
-				cc_jsonw_key(w, m->key.ptr);
-			write_node(w, m);
-		}
-		cc_jsonw_end(w);
-	} else {
-		cc_jsonw_null(w);
-	}
-}
-
 /* What a policy file may say, by the reader of policy files: it starts from a text, so the object becomes one again.
  * The parser has bounded how deep it goes. */
 static enum cc_code take_policy(void *into, const struct cc_json *node, struct cc_err *err)
@@ -232,7 +206,7 @@ static enum cc_code take_policy(void *into, const struct cc_json *node, struct c
 
 	cc_buf_init(&text, CC_REQUEST_MAX);
 	cc_jsonw_init(&w, &text);
-	write_node(&w, node);
+	cc_jsonw_node(&w, node);
 	code = cc_buf_check(&text, "the policy", err);
 	if (code == CC_OK)
 		code = cc_policyfile_parse("policy", cc_buf_view(&text), CC_POLICY_OPERATOR, &request->spec.policy,
