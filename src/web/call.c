@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DISCARD_MAX = 8 << 20 };
+
 static const struct {
 	enum lws_token_indexes token;
 	const char *name;
@@ -138,7 +140,10 @@ static void judge(struct cc_call *call, const char *method)
 	} else if (!content_length(call->wsi, &call->body_left, &said)) {
 		refuse(call, 400, CC_EINVAL, "Content-Length is no number");
 	} else if (call->body_left > (call->route ? call->route->body_max : 0)) {
-		refuse(call, 413, CC_ELIMIT, "the body is too long");
+		/* Heard to its end where that is bearable: a caller whose bytes are cut off may not see the answer. */
+		call->too_long = true;
+		if (call->body_left > DISCARD_MAX)
+			refuse(call, 413, CC_ELIMIT, "the body is too long");
 	} else if (call->body_left == 0) {
 		dispatch(call);
 	}
@@ -189,10 +194,13 @@ static int take_body(struct cc_call *call, const void *bytes, size_t len)
 		return 0;
 	}
 	call->body_left -= len;
-	cc_buf_add(&call->body, bytes, len);
+	if (!call->too_long)
+		cc_buf_add(&call->body, bytes, len);
 	if (call->body.failed)
 		return -1;
-	if (call->body_left == 0)
+	if (call->body_left == 0 && call->too_long)
+		refuse(call, 413, CC_ELIMIT, "the body is too long");
+	else if (call->body_left == 0)
 		dispatch(call);
 	return 0;
 }
@@ -207,6 +215,10 @@ int cc_call_event(struct cc_web *web, struct lws *wsi, enum lws_callback_reasons
 		return begin(web, wsi, in, len);
 	case LWS_CALLBACK_HTTP_BODY:
 		return take_body(call, in, len);
+	case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+		/* The library says it again and again where a caller has sent its next call before this one was
+		 * answered. */
+		return call && call->completions++ > 0 ? -1 : 0;
 	case LWS_CALLBACK_HTTP_WRITEABLE:
 		return call ? cc_call_write(call) : 0;
 	case LWS_CALLBACK_CLOSED_HTTP:

@@ -42,8 +42,9 @@ struct cc_call {
 	char origin[256]; /* a foreign one that is allowed */
 	uint64_t last_event;
 	size_t body_left;
+	unsigned completions;
 	struct cc_buf body;
-	bool local, head, dispatched, answered, started;
+	bool local, head, dispatched, answered, started, too_long;
 	bool hang_up; /* after the answer: the rest of what the caller sends is not wanted */
 	int status;
 	const char *type;

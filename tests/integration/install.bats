@@ -46,6 +46,7 @@ load lib
 ./share/ccbox/launchd/ccbox.server.plist
 ./share/doc/ccbox/LICENSE
 ./share/doc/ccbox/README.md
+./share/doc/ccbox/openapi.json
 ./share/fish/vendor_completions.d/ccbox.fish
 ./share/man/man1/ccbox.1
 ./share/man/man8/cc_server.8
