@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { TURN_MESSAGES = 16 };
+
 enum cc_code cc_link_say(struct cc_live *live, const char *text, const int *fds, size_t count, struct cc_err *err)
 {
 	if (live->link < 0)
@@ -134,20 +136,24 @@ static const struct {
 };
 
 /* false: the owner is gone, or talks nonsense. */
-static bool hear(struct cc_live *live)
+static bool hear(struct cc_live *live, bool *out_empty)
 {
 	static struct cc_peer_msg msg;
 	CC_AUTO(cc_json_doc) doc = NULL;
 	struct cc_err err;
 	enum cc_code code = cc_peer_recv(live->link, &msg, &err);
 
-	if (code == CC_ETIMEOUT)
+	*out_empty = code == CC_ETIMEOUT;
+	if (*out_empty)
 		return true;
 	if (code != CC_OK || msg.len == 0)
 		return false;
 	if (msg.fd_count == 0)
 		msg.fds[0] = -1;
 	code = cc_json_parse("owner", (struct cc_view){msg.text, msg.len}, 0, &doc, &err);
+	if (code == CC_OK && strcmp(cc_json_str(cc_json_root(doc), "m", ""), "state") != 0 &&
+	    cc_json_get(cc_json_root(doc), "state"))
+		on_state(live, cc_json_root(doc), &msg);
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(messages); i++)
 		if (strcmp(messages[i].name, cc_json_str(cc_json_root(doc), "m", "")) == 0)
 			messages[i].handle(live, cc_json_root(doc), &msg);
@@ -158,12 +164,13 @@ static bool hear(struct cc_live *live)
 static void on_link(uv_poll_t *poll, int status, int events)
 {
 	struct cc_live *live = poll->data;
-	bool there = status == 0;
+	bool there = status == 0, empty = false;
 
 	(void)events;
 	cc_live_hold(live);
 	/* one message a turn would be slow, all there are would let one session starve the others */
-	there = there && hear(live);
+	for (int i = 0; there && !empty && i < TURN_MESSAGES && live->link >= 0; i++)
+		there = hear(live, &empty);
 	if (!there)
 		cc_live_lost(live, "the owner of the session ended");
 	cc_live_release(live);

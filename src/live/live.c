@@ -99,13 +99,14 @@ void cc_live_check(struct cc_live *live)
 void cc_live_move(struct cc_live *live, enum cc_state to)
 {
 	struct cc_reader *reader, *after;
+	enum cc_state from = live->state;
 
 	if (live->state == to || !cc_state_may(live->state, to))
 		return;
 	cc_live_hold(live);
 	live->state = to;
 	if (live->roster->config.changed)
-		live->roster->config.changed(live->roster->config.context, live);
+		live->roster->config.changed(live->roster->config.context, live, from);
 	cc_live_check(live);
 	for (reader = live->readers; to == CC_STATE_DESTROYED && reader; reader = after) {
 		after = reader->next;
@@ -182,7 +183,7 @@ enum cc_code cc_live_launch(struct cc_roster *roster, const struct cc_live_ask *
 	roster->first = live;
 	roster->count++;
 	if (roster->config.changed)
-		roster->config.changed(roster->config.context, live);
+		roster->config.changed(roster->config.context, live, CC_STATE_CREATED);
 	cc_live_hold(live); /* it may be over before this returns */
 	cc_roster_start_next(roster);
 	*out_live = live;

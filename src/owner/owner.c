@@ -133,16 +133,21 @@ static const struct {
 static void on_note(void *context, struct cc_note *note)
 {
 	struct cc_owner *owner = context;
+	enum cc_state now = owner->session ? cc_session_state(owner->session) : owner->told;
 	struct cc_buf text;
 	struct cc_jsonw w;
 
 	if (note->kind == CC_NOTE_EXIT || note->kind == CC_NOTE_LOST)
 		tell_out_of_memory(owner, note);
-	tell_state(owner); /* before the end of a command: who hears of that may ask for the state */
 	for (size_t i = 0; i < CC_COUNT(run_notes); i++) {
 		if (run_notes[i].kind != note->kind)
 			continue;
 		begin(&w, &text, run_notes[i].name);
+		/* in one: who hears of the end of a command may ask for the state */
+		if (now != owner->told && now != CC_STATE_ERROR) {
+			owner->told = now;
+			cc_jsonw_kstr(&w, "state", cc_state_name(now));
+		}
 		cc_jsonw_kint(&w, "id", theirs(owner, note->id));
 		cc_jsonw_kint(&w, "code", note->code);
 		cc_jsonw_kint(&w, "signal", note->signal);
@@ -222,7 +227,7 @@ static enum cc_code start_command(struct cc_owner *owner, const struct cc_json *
 	for (size_t i = 0; code == CC_OK && i < wanted->env.count; i++)
 		code = cc_strv_set_env(&env, wanted->env.items[i], err);
 	for (int i = 0; i < 3; i++)
-		exec.stdio[i] = exec.pty ? -1 : msg->fds[1 + i];
+		exec.stdio[i] = exec.pty ? -1 : msg->fds[msg->fd_count - 3 + (size_t)i];
 	if (code == CC_OK)
 		code = cc_session_exec(owner->session, &exec, &owner->runs[slot].ours, err);
 	if (code == CC_OK)
@@ -232,14 +237,22 @@ static enum cc_code start_command(struct cc_owner *owner, const struct cc_json *
 	return code;
 }
 
-static enum cc_code read_exec(int fd, struct cc_exec_request_doc *out, struct cc_err *err)
+/* The body is in the message, or, a long one, in a file beside it. */
+static enum cc_code read_exec(const struct cc_json *m, struct cc_peer_msg *msg, struct cc_exec_request_doc *out,
+			      struct cc_err *err)
 {
+	const struct cc_json *body = cc_json_get(m, "body");
+	size_t pipes = cc_json_bool(m, "pty", false) ? 0 : 3;
 	CC_AUTO(cc_json_doc) doc = NULL;
 	struct cc_buf text;
 	enum cc_code code;
 
+	if (msg->fd_count != pipes + !body)
+		return cc_fail(err, CC_EPROTO, 0, "a command with the wrong descriptors");
+	if (body)
+		return cc_exec_request_read(body, out, err);
 	cc_buf_init(&text, CC_REQUEST_MAX);
-	code = cc_fd_read_all(fd, &text, err);
+	code = cc_fd_read_all(msg->fds[0], &text, err);
 	if (code == CC_OK)
 		code = cc_json_parse("body", cc_buf_view(&text), 0, &doc, err);
 	if (code == CC_OK)
@@ -257,15 +270,13 @@ static void on_exec(struct cc_owner *owner, const struct cc_json *m, struct cc_p
 	enum cc_code code;
 
 	cc_exec_request_init(&wanted);
-	code = msg->fd_count == (cc_json_bool(m, "pty", false) ? 1u : 4u)
-		       ? read_exec(msg->fds[0], &wanted, &err)
-		       : cc_fail(&err, CC_EPROTO, 0, "a command with the wrong descriptors");
+	code = read_exec(m, msg, &wanted, &err);
 	if (code == CC_OK)
 		code = start_command(owner, m, msg, &wanted, &err);
 	cc_exec_request_done(&wanted);
-	tell_state(owner);
 	if (code == CC_OK)
-		return;
+		return; /* that it runs, and the state, is told with "started" */
+	tell_state(owner);
 	begin(&w, &text, "refused");
 	cc_jsonw_kint(&w, "id", cc_json_int(m, "id", 0));
 	cc_jsonw_kint(&w, "errno", err.sys ? err.sys : EIO);

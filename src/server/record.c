@@ -96,15 +96,21 @@ void cc_record_event(void *context, const struct cc_live *live, const struct cc_
 	flush_soon(server);
 }
 
-void cc_record_changed(void *context, const struct cc_live *live)
+static bool is_up(enum cc_state state)
+{
+	return state == CC_STATE_WARM || state == CC_STATE_ACTIVE;
+}
+
+void cc_record_changed(void *context, const struct cc_live *live, enum cc_state from)
 {
 	struct cc_server *server = context;
 	enum cc_state state = cc_live_state(live);
 	const char *reason = cc_live_error(live)->code ? cc_live_error(live)->what : cc_live_end_reason(live);
 	struct cc_err err;
 
-	if (state == CC_STATE_CREATED)
-		return; /* it was recorded before it began */
+	/* It was recorded before it began; and that a command runs is the runs' table. */
+	if (state == CC_STATE_CREATED || (is_up(from) && is_up(state)))
+		return;
 	note(server,
 	     cc_store_session_set(server->store, cc_live_record(live), cc_backend_name(cc_live_backend(live)),
 				  cc_state_name(state), reason, cc_live_pid(live), cc_clock_wall_ms(), &err),
