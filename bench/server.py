@@ -146,24 +146,24 @@ def bench_idle():
 
 
 def bench_events():
-    """A command that writes lines one by one; each becomes an event, and five readers have them all."""
+    """A command that writes a line and waits until it was taken, so that each is an event; five readers have them all."""
     launch("events")
     lines, counts = 50000, [0] * 5
-    script = "import os\nfor i in range(%d): os.write(1, b'a line of output\\n')" % lines
+    script = ("import fcntl, os, struct, termios\n"
+              "for i in range(%d):\n"
+              "    os.write(1, b'a line of output\\n')\n"
+              "    while struct.unpack('i', fcntl.ioctl(1, termios.FIONREAD, b'    '))[0]: pass\n" % lines)
 
     def read(which):
-        s, data, seen = open_call("GET /v1/sandboxes/events/events?format=lines"), b"", 0
+        s, tail, seen = open_call("GET /v1/sandboxes/events/events?format=lines"), b"", 0
         while True:
             part = s.recv(1 << 18)
             if not part:
                 break
-            data += part
-            *whole, data = data.split(b"\n")
-            for line in whole:
-                if b'"stdout"' in line:
-                    seen += line.count(b"a line of output")
-                if b'"lost"' in line:
-                    seen = -10 ** 9
+            text = tail + part
+            end = text.rfind(b"\n") + 1
+            seen += text.count(b'"type":"stdout"', 0, end) - (10 ** 9 if b'"lost":' in text else 0)
+            tail = text[end:]
         counts[which] = seen
 
     readers = [threading.Thread(target=read, args=(i,)) for i in range(5)]
@@ -173,13 +173,12 @@ def bench_events():
     start = time.perf_counter()
     status, text = call("POST /v1/sandboxes/events/exec", {"argv": ["python3", "-c", script]})
     seconds = time.perf_counter() - start
-    events = text.count(b"\n")
+    events = text.count(b'"type":"stdout"')
     stop("events")
     for r in readers:
         r.join()
-    say("events of one command to 5 readers (%d events, %d lines)" % (events, lines), "%.0f events/s" % (events / seconds), "10000/s where it writes as fast",
-        True)
-    say("the same: readers that missed a line", "%d of 5" % sum(c != lines for c in counts), "0", all(c == lines for c in counts))
+    say("events of one command to 5 readers and its caller (%d)" % events, "%.0f/s" % (events / seconds), "10000/s", events / seconds >= 10000)
+    say("the same: readers that missed one", "%d of 5" % sum(c != events for c in counts), "0", all(c == events for c in counts))
 
 
 def bench_soak():
