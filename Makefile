@@ -2,7 +2,7 @@
 CMD ?=
 PREFIX ?= /usr/local
 
-.PHONY: run build check check-long bench bench-egress bench-server install clean format
+.PHONY: run build check check-long bench bench-egress bench-server bench-keys install clean format
 
 # The command as it was written, quotes and dollars too. One that is plain words is run itself, so that a known agent is
 # recognised; anything with shell syntax is run by a shell.
@@ -35,6 +35,9 @@ bench-egress: build
 
 bench-server: build
 	@tools/bench.sh server
+
+bench-keys: build
+	@tools/bench.sh keys
 
 install: build
 	@meson setup --reconfigure build --prefix="$(PREFIX)" >/dev/null && ninja -C build >/dev/null

@@ -227,13 +227,23 @@ def split(values):
     return values.pop('ccbox', None), values
 
 
+def floor(*argv):
+    """the least that one process can do it for: bench/floor.c"""
+    pid, port = map(int, start([os.path.join(BUILD, 'bench-floor'), *argv]).stdout.readline().split())
+    return {'connect': port, 'pids': [pid], 'meter': Meter('floor' + ''.join(argv), [pid])}
+
+
 def main_rows(proxies, to):
-    mine, peers = split(measure(proxies, 'tunnels', 'connect', to, TUNNELS))
+    mine, peers = split(measure({**proxies, 'floor': floor()}, 'tunnels', 'connect', to, TUNNELS))
+    least = peers.pop('floor')
     socks_mine, socks = split(measure(proxies, 'tunnels', 'socks', to, TUNNELS))
     row('a CONNECT tunnel', mine, {**peers, **{f'{name} (SOCKS)': value for name, value in socks.items() if name not in peers}}, 0.45, micro)
+    row('the same, to the least a tunnel can cost', mine, {'bench/floor.c': least}, None, micro)
     row('a SOCKS5 tunnel', socks_mine, socks, None, micro)
-    mine, peers = split(measure(proxies, 'requests', 'connect', to, REQUESTS))
+    mine, peers = split(measure({**proxies, 'floor': floor(str(to))}, 'requests', 'connect', to, REQUESTS))
+    least = peers.pop('floor')
     row('a keep-alive request', mine, peers, 0.25, micro)
+    row('the same, to the least it can cost', mine, {'bench/floor.c': least}, None, micro)
     mine, peers = split(measure(proxies, 'bulk', 'connect', to, BULK, 3))
     rate = lambda value: 1 / value / 1024
     row('bulk, GB per CPU-second', rate(mine), {name: rate(value) for name, value in peers.items()}, 2.5, lambda v: f'{v:.2f}', 'more')

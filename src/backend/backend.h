@@ -100,6 +100,9 @@ struct cc_backend {
 	enum cc_code (*next)(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err);
 	/* "end" may be told and answered by the end of the box (LOST), so that nothing counted is lost */
 	bool says_goodbye;
+	/* after that: asks the helper that outlives the inside for what it still has to tell; its descriptor ends with
+	 * that. -1: there is none. NULL: no such helper */
+	int (*last)(struct cc_box *box);
 	/* kills and reaps everything; nothing of the session runs afterwards */
 	void (*end)(struct cc_box *box);
 };

@@ -1,33 +1,13 @@
-/* cli.h - the verbs of `ccbox`: one row each. */
+/* cli.h - what every verb of `ccbox` says to the person, and the verbs that need no more than this room. */
 #ifndef CC_CLI_CLI_H
 #define CC_CLI_CLI_H
 
 #include "base/err.h"
 
-#include <stddef.h>
-
-/* The whole program. Returns the exit code (DESIGN 8). */
-struct cc_verb_row;
-/* more_verbs: of the rooms above, ended by a row without a name; NULL: none. */
-int cc_cli_main(int argc, char **argv, char **env, const struct cc_verb_row *more_verbs);
-
 /* A verb gets the words after its name. */
-struct cc_verb_row {
-	const char *name;
-	const char *usage;
-	const char *help;
-	int (*run)(char *const *argv, char *const *env);
-	unsigned options; /* CC_FOR_* of cli/options.h whose flags it takes, 0 = its own few */
-};
-const struct cc_verb_row *cc_verb(size_t at); /* NULL after the last */
+typedef int cc_verb(char *const *argv, char *const *env);
 
-int cc_verb_run(char *const *argv, char *const *env);
-int cc_verb_shell(char *const *argv, char *const *env);
-int cc_verb_doctor(char *const *argv, char *const *env);
-int cc_verb_explain(char *const *argv, char *const *env);
-int cc_verb_policy(char *const *argv, char *const *env);
-int cc_verb_events(char *const *argv, char *const *env);
-int cc_verb_completions(char *const *argv, char *const *env);
+cc_verb cc_verb_run, cc_verb_shell, cc_verb_doctor, cc_verb_explain, cc_verb_policy, cc_verb_events;
 
 /* "ccbox: TEXT" on standard error. */
 void cc_say(const char *fmt, ...) CC_PRINTF(1, 2);

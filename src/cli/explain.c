@@ -178,6 +178,8 @@ static enum cc_code ask_host(const struct cc_rules *rules, const char *text, str
 	struct cc_host host;
 	enum cc_code code = cc_host_parse(name, CC_HOST_URI, &host, err);
 
+	if (strstr(text, "://"))
+		return cc_fail(err, CC_EINVAL, 0, "%s: a host is expected here, NAME or NAME:PORT, no URL", text);
 	if (code != CC_OK)
 		return code;
 	if (port < 1 || port > 65535)

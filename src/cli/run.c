@@ -1,52 +1,17 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
-#include "cli/config.h"
 #include "cli/learn.h"
+#include "cli/config.h"
 #include "cli/loop.h"
-#include "os/clock.h"
+#include "cli/start.h"
 #include "os/fd.h"
-#include "os/proc.h"
-#include "session/bridge.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-/* Sorts by time, unique without a registry. */
-static void make_session_id(char out[64])
-{
-	int64_t now_ms = cc_clock_wall_ms();
-	time_t now = (time_t)(now_ms / 1000);
-	struct tm parts;
-	unsigned char random[4];
-
-	gmtime_r(&now, &parts);
-	cc_random(random, sizeof(random));
-	snprintf(out, 64, "run-%04d%02d%02dT%02d%02d%02d.%03dZ-%02x%02x%02x%02x", parts.tm_year + 1900,
-		 parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, (int)(now_ms % 1000),
-		 random[0], random[1], random[2], random[3]);
-}
-
-static enum cc_code open_log(const struct cc_ask_run *ask, char *const *env, const char *session,
-			     struct cc_eventlog *log, struct cc_err *err)
-{
-	char state[PATH_MAX];
-	struct cc_err why;
-
-	*log = (struct cc_eventlog){.fd = -1};
-	if (ask->events)
-		return cc_eventlog_open(ask->events, log, err);
-	/* The log is a courtesy, no protection: a full or read-only home directory must not stop the work. */
-	if (!cc_state_home(env, state, sizeof(state)))
-		return CC_OK;
-	if (cc_eventlog_default(state, session, log, &why) != CC_OK)
-		cc_say("no event log: %s", why.what);
-	return CC_OK;
-}
 
 static void print_plan(const struct cc_prepared *prepared)
 {
@@ -66,14 +31,6 @@ static void say_start(const struct cc_prepared *prepared)
 {
 	for (size_t i = 0; i < prepared->said.count; i++)
 		cc_say("%s", prepared->said.items[i]);
-}
-
-static void say_unsandboxed(const struct cc_prepared *prepared)
-{
-	cc_say("NO SANDBOX: --backend none runs the command on this host with your files, your network and your secrets");
-	for (int i = 0; i < CC_NEED_COUNT; i++)
-		if (prepared->unheld & (1u << i))
-			cc_say("  not held: %s", cc_need_text((enum cc_need_index)i));
 }
 
 /* The policy goes to standard error, which the command may have used too: so it is kept as a file beside the log. */
@@ -105,14 +62,13 @@ static void say_learned(const struct cc_learn *learn, char *const *env, const ch
 static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *prepared, const struct cc_bridge *bridge,
 			    const struct cc_strv *argv, char *const *env, int *out_code, struct cc_err *err)
 {
-	const char *session = ask->spec.session_id;
 	struct cc_eventlog log;
 	struct cc_launch launch;
 	bool none = prepared->backend->kind == CC_BACKEND_NONE;
 	struct cc_learn learn;
 	struct cc_loop_ask loop = {.prepared = prepared,
 				   .launch = &launch,
-				   .session_id = session,
+				   .session_id = ask->spec.session_id,
 				   .argv = argv,
 				   .env = none ? &prepared->facts.env : &prepared->plan.env,
 				   .log = &log,
@@ -123,7 +79,7 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 	enum cc_code code = cc_prepare_launch(prepared, &launch, err);
 
 	if (code == CC_OK)
-		code = open_log(ask, env, session, &log, err);
+		code = cc_start_log(ask, env, &log, err);
 	if (code != CC_OK)
 		return code;
 #ifdef CC_TWIN
@@ -142,84 +98,54 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 	if (code == CC_OK)
 		code = cc_loop_run(&loop, out_code, err);
 	if (code == CC_OK && ask->learn)
-		say_learned(&learn, env, session);
+		say_learned(&learn, env, ask->spec.session_id);
 	cc_learn_done(&learn);
 	cc_strv_done(&lent_argv);
 	cc_eventlog_done(&log);
 	return code;
 }
 
-static enum cc_code prepare(struct cc_ask_run *ask, const char *cwd, const char *program, char *const *env,
-			    struct cc_bridge *bridge, struct cc_prepared *out_prepared, struct cc_err *err)
+static enum cc_code command_of(char *const *argv, const struct cc_strv *fixed, struct cc_strv *command,
+			       struct cc_err *err)
 {
-	char session[64];
-	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec,
-					     .backend = ask->backend,
-					     .cwd = cwd,
-					     .env = env,
-					     .agent = ask->agent,
-					     .program = program,
-					     .all_proxy_socks = ask->all_proxy_socks,
-					     .ssh_agent = ask->ssh_agent};
+	enum cc_code code = CC_OK;
 
-#ifdef CC_TWIN
-	prepare_ask.init = "cc-init-twin";
-#endif
-	make_session_id(session);
-	ask->spec.session_id = cc_str_copy(session);
-	if (ask->bridge_socat && ask->dry_run)
-		prepare_ask.bridge_dir = "BRIDGE";
-	else if (ask->bridge_socat && cc_bridge_open(env, bridge, err) != CC_OK)
-		return err->code;
-	else if (ask->bridge_socat)
-		prepare_ask.bridge_dir = bridge->dir;
-	return cc_prepare(&prepare_ask, out_prepared, err);
+	for (; code == CC_OK && *argv; argv++)
+		code = cc_strv_push(command, *argv, err);
+	if (code == CC_OK && fixed && command->count)
+		code = cc_fail(err, CC_EINVAL, 0, "ccbox shell takes no command; use ccbox run -- COMMAND");
+	if (code == CC_OK && fixed)
+		code = cc_strv_copy(command, fixed, err);
+	if (code == CC_OK && command->count == 0)
+		code = cc_fail(err, CC_EINVAL, 0, "no command: ccbox run [OPTIONS] -- COMMAND [ARG...]");
+	return code;
 }
 
 static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env, const struct cc_strv *fixed,
 			     int *out_code, struct cc_err *err)
 {
-	struct cc_ask_run ask;
-	struct cc_prepared prepared = {0};
+	struct cc_start start;
 	struct cc_strv command = {0};
-	struct cc_bridge bridge;
-	char cwd[PATH_MAX];
-	size_t used = 0;
-	enum cc_code code;
+	enum cc_code code = cc_start_gather(&start, verb, argv, env, err);
 
-	if (!getcwd(cwd, sizeof(cwd)))
-		return cc_fail(err, CC_ESYS, 0, "the current directory is gone");
-	cc_bridge_init(&bridge);
-	cc_ask_run_init(&ask);
-	code = cc_config_gather(verb, argv, env, cwd, &ask, &used, err);
-	if (code == CC_OK && argv[used] && strcmp(argv[used], "--") == 0)
-		used++;
-	for (size_t i = used; code == CC_OK && argv[i]; i++)
-		code = cc_strv_push(&command, argv[i], err);
-	if (code == CC_OK && fixed && command.count)
-		code = cc_fail(err, CC_EINVAL, 0, "ccbox shell takes no command; use ccbox run -- COMMAND");
-	if (code == CC_OK && fixed)
-		code = cc_strv_copy(&command, fixed, err);
-	if (code == CC_OK && command.count == 0)
-		code = cc_fail(err, CC_EINVAL, 0, "no command: ccbox run [OPTIONS] -- COMMAND [ARG...]");
 	if (code == CC_OK)
-		code = prepare(&ask, cwd, command.items[0], env, &bridge, &prepared, err);
-	if (code == CC_OK && ask.dry_run)
-		code = cc_prepare_finish(&prepared, err);
-	if (code == CC_OK && ask.dry_run) {
-		print_plan(&prepared);
+		code = command_of(argv + start.used, fixed, &command, err);
+	if (code == CC_OK)
+		code = cc_start_prepare(&start, command.items[0], env, err);
+	if (code == CC_OK && start.ask.dry_run)
+		code = cc_prepare_finish(&start.prepared, err);
+	if (code == CC_OK && start.ask.dry_run) {
+		print_plan(&start.prepared);
 		*out_code = 0;
 	} else if (code == CC_OK) {
-		if (prepared.backend->kind == CC_BACKEND_NONE)
-			say_unsandboxed(&prepared);
-		else if (!ask.quiet)
-			say_start(&prepared);
-		code = execute(&ask, &prepared, &bridge, &command, env, out_code, err);
+		if (start.prepared.backend->kind == CC_BACKEND_NONE)
+			cc_start_say_unsandboxed(&start.prepared);
+		else if (!start.ask.quiet)
+			say_start(&start.prepared);
+		code = execute(&start.ask, &start.prepared, &start.bridge, &command, env, out_code, err);
 	}
-	cc_bridge_close(&bridge);
 	cc_strv_done(&command);
-	cc_prepared_done(&prepared);
-	cc_ask_run_done(&ask);
+	cc_start_done(&start);
 	return code;
 }
 

@@ -102,7 +102,6 @@ static const struct cc_confine_call calls[] = {
 	ANY(restart_syscall),
 	ANY(exit),
 	ANY(exit_group),
-	ANY(tgkill),
 	ANY(sysinfo),
 #ifdef __NR_epoll_wait
 	ANY(epoll_wait),
@@ -121,9 +120,52 @@ static const struct cc_confine_call calls[] = {
 #ifdef __NR_rseq
 	ANY(rseq),
 #endif
-	{__NR_socket, 0, {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK}, 4},
 	{__NR_ioctl, 1, {FIONREAD}, 1},
 };
+
+/* Does a lookup ask a daemon by its socket? Then local sockets stay, and with them whatever else of the host can be
+ * reached by one; the plain ways of files and DNS need none. */
+static bool asks_daemons(void)
+{
+	static const char *const plain[] = {"files", "dns", "myhostname"};
+	FILE *file = fopen("/etc/nsswitch.conf", "re");
+	char line[1024];
+	bool asks = false;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *rest = NULL;
+
+		if (strncmp(line, "hosts:", 6) != 0)
+			continue;
+		line[strcspn(line, "#")] = '\0';
+		for (char *open = strchr(line, '['); open; open = strchr(open, '['))
+			for (size_t end = strcspn(open, "]") + 1; end && *open; end--)
+				*open++ = ' ';
+		for (char *word = strtok_r(line + 6, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest)) {
+			bool known = false;
+
+			for (size_t i = 0; i < CC_COUNT(plain); i++)
+				known |= strcmp(word, plain[i]) == 0;
+			asks |= !known;
+		}
+	}
+	if (file)
+		fclose(file);
+	return asks;
+}
+
+static enum cc_code confine_calls(struct cc_err *err)
+{
+	struct cc_confine_call all[CC_COUNT(calls) + 2];
+	size_t count = CC_COUNT(calls);
+
+	memcpy(all, calls, sizeof(calls));
+	/* abort() sends itself a signal, and nobody else. */
+	all[count++] = (struct cc_confine_call){__NR_tgkill, 0, {(uint32_t)getpid()}, 1};
+	all[count++] = (struct cc_confine_call){
+		__NR_socket, 0, {AF_INET, AF_INET6, AF_NETLINK, AF_UNIX}, asks_daemons() ? 4 : 3};
+	return cc_confine_calls(all, count, err);
+}
 
 static void raise_files(void)
 {
@@ -160,7 +202,7 @@ static enum cc_code serve(int control, struct cc_err *err)
 	if (code == CC_OK)
 		code = cc_proxy_new(control, NULL, NULL, &proxy, err);
 	if (code == CC_OK && !sanitized)
-		code = cc_confine_calls(calls, CC_COUNT(calls), err);
+		code = confine_calls(err);
 	return code == CC_OK ? cc_proxy_run(proxy, err) : code;
 }
 

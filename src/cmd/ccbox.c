@@ -1,12 +1,7 @@
 /* ccbox: the person's tool. */
-#include "cli/cli.h"
-#ifndef CC_TWIN
-#include "remote/remote.h"
-#else
-#define cc_remote_verbs NULL
-#endif
+#include "verbs/verbs.h"
 
 int main(int argc, char **argv, char **env)
 {
-	return cc_cli_main(argc, argv, env, cc_remote_verbs);
+	return cc_verbs_main(argc, argv, env);
 }

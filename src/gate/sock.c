@@ -265,6 +265,26 @@ static int permit_connect(struct cc_call *call, const char *path, struct connect
 	return 0;
 }
 
+/* Abstract names belong to a network, and a terminal's is the host's: behind each of them is a program of the host. */
+static bool is_hosts_abstract(const struct cc_call *call, const struct address *address)
+{
+	return call->gate->rules->network_open && !(call->gate->off & CC_OFF_MOUNTS) &&
+	       address->len > sizeof(address->u.any.sa_family) && address->u.any.sa_family == AF_UNIX &&
+	       !has_path(address);
+}
+
+static int refuse_abstract(struct cc_call *call, const struct address *address)
+{
+	size_t len = address->len > PATH_AT + 1 ? address->len - PATH_AT - 1 : 0;
+	char name[sizeof(address->u.local.sun_path) + 1] = "@";
+
+	if (len > sizeof(name) - 2)
+		len = sizeof(name) - 2;
+	memcpy(name + 1, address->u.local.sun_path + 1, len);
+	cc_refuse(call, CC_VERB_CONNECT, (struct cc_view){name, len + 1}, "socket:host", "connect");
+	return -ECONNREFUSED;
+}
+
 int cc_do_connect(struct cc_call *call, const uint64_t *arg)
 {
 	struct connecting *it = calloc(1, sizeof(*it));
@@ -284,6 +304,8 @@ int cc_do_connect(struct cc_call *call, const uint64_t *arg)
 			result = permit_connect(call, path, it);
 		call->spelled = "";
 	}
+	if (result == 0 && is_hosts_abstract(call, &it->address))
+		result = refuse_abstract(call, &it->address);
 	if (result == 0)
 		result = cc_alive(call) ? connect_once(it, FIRST_WAIT_MS) : -ENOENT;
 	if (result == CC_JOB_AGAIN)

@@ -356,7 +356,7 @@ static enum cc_code judge_all(struct cc_shell_script *script, enum cc_mode mode,
 	int kind = kind_of(mode);
 	enum cc_code code = CC_OK;
 
-	*out = (struct cc_command_verdict){.verdict = CC_GUARD_ALLOW};
+	*out = (struct cc_command_verdict){.verdict = CC_GUARD_ALLOW, .why = ""};
 	/* it grows: texts inside the words are read into it */
 	for (size_t i = 0; code == CC_OK && i < script->count; i++)
 		code = judge_command(script->items[i], script, kind, out, err);

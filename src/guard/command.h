@@ -10,7 +10,7 @@
 struct cc_command_verdict {
 	enum cc_guard verdict;
 	const char *rule; /* the program ("git"), "unclear", or NULL: no rule speaks of it */
-	const char *why;  /* its subcommand, or what could not be followed; may be empty */
+	const char *why;  /* its subcommand, or what could not be followed; may be empty, never NULL */
 	uint32_t actions; /* all that the line does, as far as names tell: CC_ACTION_BIT */
 };
 

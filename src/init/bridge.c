@@ -3,6 +3,7 @@
 
 #include "kernel/calls.h"
 #include "plan/linux.h"
+#include "policy/net.h"
 #include "wire/msg.h"
 
 #include <errno.h>

@@ -117,6 +117,14 @@ static enum cc_code on_list(struct loop *loop, const struct cc_json *m, struct c
 }
 
 /* For the proxy, by way of the owner: only a process of this network namespace can make them. */
+/* One that reaches both loopbacks, where the kernel has the second. */
+static int either_socket(void)
+{
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd >= 0 ? fd : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
 static enum cc_code on_sockets(struct loop *loop, const struct cc_json *m, struct cc_peer_msg *msg, struct cc_err *err)
 {
 	static const char text[] = "{\"m\":\"sockets\"}";
@@ -126,8 +134,7 @@ static enum cc_code on_sockets(struct loop *loop, const struct cc_json *m, struc
 	enum cc_code code = CC_OK;
 
 	(void)msg;
-	while (count < CC_PEER_FDS && (int64_t)count < wanted &&
-	       (fds[count] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) >= 0)
+	while (count < CC_PEER_FDS && (int64_t)count < wanted && (fds[count] = either_socket()) >= 0)
 		count++;
 	if (count)
 		code = cc_tell_owner(loop->init.control, text, sizeof(text) - 1, fds, count, err);

@@ -6,6 +6,7 @@
 #include "init/capture.h"
 #include "os/fd.h"
 #include "os/peer.h"
+#include "policy/net.h"
 #include "wire/json.h"
 #include "wire/msg.h"
 
@@ -90,6 +91,8 @@ static enum cc_code make_all(struct cc_init *init, struct sockets *sockets, stru
 	struct cc_err why = {0};
 	enum cc_code code = CC_OK;
 
+	if (init->rules->network_open)
+		return CC_OK; /* these would be the host's own ports */
 	for (size_t i = 0; code == CC_OK && i < init->port_count; i++)
 		code = listen_on(sockets, "proxy", init->ports[i], err);
 	for (size_t i = 0; code == CC_OK && i < net->host_ports.count; i++)

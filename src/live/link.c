@@ -3,7 +3,7 @@
 #include "live/inside.h"
 
 #include "os/fd.h"
-#include "os/group.h"
+#include "group/group.h"
 #include "wire/json.h"
 #include "wire/ownermsg.h"
 
@@ -51,7 +51,7 @@ static char *limits_of(const struct cc_json *limits)
 		return NULL;
 	cc_buf_init(&text, 4096);
 	cc_jsonw_init(&w, &text);
-	cc_jsonw_node(&w, limits);
+	cc_jsonw_copy(&w, limits);
 	return text.data;
 }
 

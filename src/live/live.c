@@ -286,8 +286,10 @@ void cc_live_write(const struct cc_live *live, struct cc_jsonw *w)
 	cc_jsonw_kint(w, "createdAt", live->created_ms);
 	cc_jsonw_kint(w, "lastSeq", (int64_t)live->seq);
 	cc_jsonw_kint(w, "commands", live->command_count);
-	if (live->limits)
-		cc_jsonw_raw(w, "limits", live->limits);
+	if (live->limits) {
+		cc_jsonw_key(w, "limits");
+		cc_jsonw_raw(w, live->limits);
+	}
 	cc_jsonw_key(w, "details");
 	cc_jsonw_object(w);
 	if (live->workdir)

@@ -35,7 +35,7 @@ uint16_t cc_net_port(int listener); /* 0 = unknown */
 /* The address and port at this end: of a captured connection, what its client dialled. False: unknown. */
 bool cc_net_local(int fd, struct cc_addr *out, uint16_t *out_port);
 /* Connects a socket that was made elsewhere, perhaps in another network namespace, to that one's 127.0.0.1. */
-CC_MUST enum cc_code cc_net_connect_loopback(int fd, uint16_t port, struct cc_err *err);
+CC_MUST enum cc_code cc_net_connect_loopback(int fd, uint16_t port, bool six, struct cc_err *err);
 
 bool cc_net_is_this_host(const char *name); /* the machine's own name, in any case of letters */
 

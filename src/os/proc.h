@@ -40,6 +40,9 @@ void cc_proc_end_group(struct cc_child *child, int grace_ms);
 /* What our children leave behind becomes our child, so that it can be ended. Process-wide: for a command that owns
  * everything it starts. */
 void cc_proc_adopt(void);
+/* Starting touches much that serving does not: code and tables of the libraries are unmapped (they are read again from
+ * the page cache when they are wanted), free memory goes back to the system. */
+void cc_proc_settle(void);
 /* SIGKILL and reap of every child there is. */
 void cc_proc_end_all(void);
 /* A program that runs beside us while its output is not needed yet. Zeroed memory is none. */

@@ -6,7 +6,7 @@
 #define CC_OWNER_OWNER_H
 
 #include "cli/options.h"
-#include "os/group.h"
+#include "group/group.h"
 #include "session/prepare.h"
 #include "session/session.h"
 #include "wire/request.h"

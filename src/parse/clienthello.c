@@ -7,7 +7,7 @@
 
 enum { RECORD_HEAD = 5, RECORD_MAX = 16384 + 256, HANDSHAKE_HEAD = 4, TYPE_HANDSHAKE = 22, TYPE_CLIENT_HELLO = 1 };
 enum { EXT_SERVER_NAME = 0, EXT_ECH = 0xfe0d, NAME_HOST = 0 };
-enum { METHOD_MAX = 24, LINE_MAX_SNIFF = 8192 };
+enum { METHOD_MAX = 24, LINE_MAX_SNIFF = 8192, RECORD_TYPE_FIRST = 20, RECORD_TYPE_LAST = 24 };
 
 /* A cursor that never passes its end: once short it stays short. */
 struct cursor {
@@ -181,6 +181,7 @@ static enum cc_sniff_verdict sniff_tls(struct cc_view bytes, bool ended, const s
 	enum cc_hello_step step = cc_hello_parse(bytes, &hello, &out->fault);
 
 	out->kind = "tls";
+	out->ech = hello.ech;
 	if (step == CC_HELLO_BAD)
 		return CC_SNIFF_REFUSE;
 	if (step == CC_HELLO_MORE)
@@ -223,27 +224,77 @@ static enum cc_sniff_verdict sniff_head(struct cc_view bytes, const struct cc_ho
 	return refuse(out, "the target is not the tunnel's host");
 }
 
-/* Is the first line an HTTP request line? Upper-case method, a space, and HTTP/ as its last word. */
+/* Whatever some server takes for the space between the words of a request line. */
+static bool is_gap(unsigned char byte)
+{
+	return byte == ' ' || (byte >= '\t' && byte <= '\f' && byte != '\n') || (byte >= 0x1c && byte <= 0x1f) ||
+	       byte == 0x85 || byte == 0xa0;
+}
+
+static bool is_upper(unsigned char byte)
+{
+	return (byte >= 'A' && byte <= 'Z') || byte == '-';
+}
+
+/* How many bytes of a method stand at the beginning: any word in capitals, and the usual ones in any letters. */
+static size_t method_length(struct cc_view bytes)
+{
+	static const char *const usual[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT"};
+	size_t best = 0;
+
+	while (best < bytes.len && best < METHOD_MAX && is_upper((unsigned char)bytes.ptr[best]))
+		best++;
+	for (size_t i = 0; i < CC_COUNT(usual); i++) {
+		size_t len = strlen(usual[i]) < bytes.len ? strlen(usual[i]) : bytes.len;
+
+		if (len > best && cc_view_eq_nocase((struct cc_view){bytes.ptr, len}, (struct cc_view){usual[i], len}))
+			best = len;
+	}
+	return best;
+}
+
+/* Is the first line an HTTP request line? A method, a gap, and HTTP/ somewhere behind it: what a lenient server might
+ * read as one is to be read by the strict parser, which refuses all that is spelled otherwise. */
 static enum cc_sniff_verdict first_line(struct cc_view bytes, bool ended)
 {
-	size_t word = 0;
+	size_t word;
 	size_t len = 0;
 
-	while (word < bytes.len && word < METHOD_MAX &&
-	       ((bytes.ptr[word] >= 'A' && bytes.ptr[word] <= 'Z') || bytes.ptr[word] == '-'))
-		word++;
+	while (bytes.len && (bytes.ptr[0] == '\r' || bytes.ptr[0] == '\n' || is_gap((unsigned char)bytes.ptr[0])))
+		bytes = (struct cc_view){bytes.ptr + 1, bytes.len - 1}; /* servers skip empty lines */
+	word = method_length(bytes);
 	if (word == bytes.len)
 		return ended ? CC_SNIFF_PASS : CC_SNIFF_MORE;
-	if (word == 0 || bytes.ptr[word] != ' ')
+	if (word == 0 || !is_gap((unsigned char)bytes.ptr[word]))
 		return CC_SNIFF_PASS;
 	while (len < bytes.len && bytes.ptr[len] != '\n')
 		len++;
 	if (len == bytes.len)
 		return ended || len > LINE_MAX_SNIFF ? CC_SNIFF_REFUSE : CC_SNIFF_MORE;
-	for (size_t i = word; i + 6 <= len; i++)
-		if (memcmp(bytes.ptr + i, " HTTP/", 6) == 0)
+	for (size_t i = word; i + 5 <= len; i++)
+		if (cc_view_eq_nocase((struct cc_view){bytes.ptr + i, 5}, (struct cc_view){"HTTP/", 5}))
 			return CC_SNIFF_REFUSE;
 	return CC_SNIFF_PASS;
+}
+
+/* Bytes that a TLS server may read past before it takes the hello behind them (some drop a warning, for one), and the
+ * old form of a hello, which has no place for a name. */
+static enum cc_sniff_verdict before_hello(struct cc_view bytes, bool ended, const struct cc_host *host,
+					  struct cc_sniff *out)
+{
+	const unsigned char *at = (const unsigned char *)bytes.ptr;
+	bool record = at[0] >= RECORD_TYPE_FIRST && at[0] <= RECORD_TYPE_LAST;
+	bool old = at[0] >= 0x80 && (bytes.len < 3 || at[2] == TYPE_CLIENT_HELLO) && (bytes.len < 4 || at[3] == 3) &&
+		   (bytes.len < 5 || at[4] <= 3);
+
+	if ((!record && !old) || (record && bytes.len > 1 && at[1] != 3))
+		return CC_SNIFF_PASS;
+	if (bytes.len < (record ? 2 : 5))
+		return ended ? CC_SNIFF_PASS : CC_SNIFF_MORE;
+	out->kind = "tls";
+	if (record)
+		return refuse(out, "a TLS record stands before the ClientHello");
+	return host->kind == CC_HOST_NAME ? refuse(out, "TLS without a server name") : CC_SNIFF_PASS;
 }
 
 static enum cc_sniff_verdict sniff_http(struct cc_view bytes, bool ended, const struct cc_host *host,
@@ -270,6 +321,9 @@ enum cc_sniff_verdict cc_sniff(struct cc_view bytes, bool ended, const struct cc
 		return ended ? CC_SNIFF_PASS : CC_SNIFF_MORE;
 	if ((unsigned char)bytes.ptr[0] == TYPE_HANDSHAKE)
 		return sniff_tls(bytes, ended, host, out);
+	line = before_hello(bytes, ended, host, out);
+	if (line != CC_SNIFF_PASS || strcmp(out->kind, "tls") == 0)
+		return line;
 	line = first_line(bytes, ended);
 	return line == CC_SNIFF_REFUSE ? sniff_http(bytes, ended, host, out) : line;
 }

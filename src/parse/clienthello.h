@@ -29,6 +29,7 @@ struct cc_sniff {
 	const char *kind;  /* "tls", "http", "opaque" */
 	const char *fault; /* with REFUSE */
 	char named[256];   /* the host the client named, canonical; empty when none */
+	bool ech;          /* with PASS: a TLS client that hides a name, or seems to */
 };
 
 /* bytes: what the client sent so far; ended: it will send no more. */

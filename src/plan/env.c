@@ -94,6 +94,23 @@ static enum cc_code add_all(struct cc_linux_plan *plan, const char *const *items
 	return code;
 }
 
+enum cc_code cc_plan_env_sanitise(const struct cc_strv *env, struct cc_strv *out, struct cc_err *err)
+{
+	static const char *const others[] = {"ld_*", "dyld_*", "NODE_EXTRA_CA_CERTS", "GIT_SSH_COMMAND",
+					     "JAVA_TOOL_OPTIONS"};
+	enum cc_code code = CC_OK;
+
+	for (size_t i = 0; code == CC_OK && i < env->count; i++) {
+		const char *item = env->items[i];
+		size_t len = name_len(item);
+
+		if (!cc_env_listed(code_loading, CC_COUNT(code_loading), item, len) &&
+		    !cc_env_listed(others, CC_COUNT(others), item, len))
+			code = cc_strv_push(out, item, err);
+	}
+	return code;
+}
+
 static enum cc_code refuse_decided(const struct cc_strv *list, struct cc_err *err)
 {
 	for (size_t i = 0; list && i < list->count; i++) {

@@ -7,6 +7,9 @@
 /* Fills plan->env, plan->dropped and plan->notes. */
 CC_MUST enum cc_code cc_plan_env(const struct cc_rules *rules, const struct cc_facts *facts,
 				 const struct cc_linux_ask *ask, struct cc_linux_plan *plan, struct cc_err *err);
+/* What a program without a sandbox is given under `none` when we start it for an agent: everything but the variables
+ * that load code or redirect trust (contract 2.5, 4.7). */
+CC_MUST enum cc_code cc_plan_env_sanitise(const struct cc_strv *env, struct cc_strv *out, struct cc_err *err);
 /* The variable's name says that its value is nobody's business. */
 bool cc_plan_env_is_secret(const char *name, size_t len);
 

@@ -3,24 +3,29 @@
 #include "plan/linux.h"
 
 #include "plan/env.h"
+#include "plan/termenv.h"
 #include "policy/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Fixed beginnings: namespaces and the six capabilities that cc-init gives up before the first exec. */
-static const char *const namespaces[] = {
-	"--unshare-user", "--unshare-pid",        "--unshare-net",
-	"--unshare-ipc",  "--unshare-uts",        "--unshare-cgroup-try",
-	"--as-pid-1",     "--cap-drop",           "ALL",
-	"--cap-add",      "CAP_SYS_ADMIN",        /* devpts, /proc
-						     read-only */
-	"--cap-add",      "CAP_NET_ADMIN",        /* the transparent redirect of the session's own network */
-	"--cap-add",      "CAP_NET_BIND_SERVICE", /* port 53 of the session's own loopback */
-	"--cap-add",      "CAP_SETPCAP",          /* empty the bounding set */
-	"--cap-add",      "CAP_SYS_RESOURCE",     /* lower the user limits of its own namespace */
-	"--cap-add",      "CAP_SYS_PTRACE", /* read non-dumpable targets: the only one that stays, in init alone */
+/* Fixed beginnings: namespaces and the capabilities that cc-init gives up before the first exec. own_net: only where
+ * the session has a network of its own. */
+static const struct {
+	const char *text;
+	bool own_net;
+} namespaces[] = {
+	{"--unshare-user", false}, {"--unshare-pid", false},       {"--unshare-net", true},
+	{"--unshare-ipc", false},  {"--unshare-uts", false},       {"--unshare-cgroup-try", false},
+	{"--as-pid-1", false},     {"--cap-drop", false},          {"ALL", false},
+	{"--cap-add", false},      {"CAP_SYS_ADMIN", false}, /* devpts, /proc read-only */
+	{"--cap-add", true},       {"CAP_NET_ADMIN", true},  /* the transparent redirect of the session's own network */
+	{"--cap-add", true},       {"CAP_NET_BIND_SERVICE", true}, /* port 53 of the session's own loopback */
+	{"--cap-add", false},      {"CAP_SETPCAP", false},         /* empty the bounding set */
+	{"--cap-add", false},      {"CAP_SYS_RESOURCE", false},    /* lower the user limits of its own namespace */
+	{"--cap-add", false},      {"CAP_SYS_PTRACE", false}, /* read non-dumpable targets: the only one that stays, in
+								 init alone */
 };
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -226,10 +231,11 @@ static void plan_bridge(struct maker *m, const char *dir)
 	push3(m, "--ro-bind", path, CC_BRIDGE_SOCKS);
 }
 
-static void plan_init(struct maker *m, const struct cc_facts *facts, const struct cc_linux_ask *ask)
+static void plan_init(struct maker *m, const struct cc_rules *rules, const struct cc_facts *facts,
+		      const struct cc_linux_ask *ask)
 {
 	push3(m, "--ro-bind", facts->init_path, "/run/ccbox/cc-init");
-	if (facts->connect_path)
+	if (facts->connect_path && !rules->network_open)
 		push3(m, "--ro-bind", facts->connect_path, "/run/ccbox/cc-connect");
 	if (ask->ssh_socket)
 		push3(m, "--ro-bind", ask->ssh_socket, CC_SSH_SOCKET);
@@ -258,28 +264,30 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	if (!facts->init_path)
 		return cc_fail(err, CC_ENOTFOUND, 0,
 			       "the helper cc-init is not installed beside ccbox; run `make build`, or reinstall");
-	if (rules->network_open)
-		return cc_fail(err, CC_EUNSUPPORTED, 0,
-			       "an open network belongs to server-hosted terminals, which this version does not have");
 	for (size_t i = 0; i < CC_COUNT(namespaces); i++)
-		push(&m, namespaces[i]);
+		if (!(namespaces[i].own_net && rules->network_open))
+			push(&m, namespaces[i].text);
 	plan_paths(&m, facts->system, facts->system_count);
+	if (rules->network_open) /* often a link to what is not shown: its content is bound */
+		push3(&m, "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
 	push2(&m, "--proc", "/proc");
 	plan_dev(&m);
 	plan_var_tmp(&m, rules);
 	plan_mounts(&m, rules, facts);
-	if (m.code == CC_OK)
+	/* A terminal has the person's own HOME, with git's settings in it, and the host's resolver. */
+	if (m.code == CC_OK && !rules->network_open)
 		m.code = plan_git(&plan, facts, err);
-	if (m.code == CC_OK)
+	if (m.code == CC_OK && !rules->network_open)
 		m.code = plan_resolver(&plan, rules, err);
 	for (size_t i = 0; m.code == CC_OK && i < ask->file_count; i++)
 		m.code = add_file(&plan, &ask->files[i], err);
 	plan_files(&m, rules);
-	plan_init(&m, facts, ask);
+	plan_init(&m, rules, facts, ask);
 	if (m.code == CC_OK)
 		m.code = cc_strv_push(&plan.command, "/run/ccbox/cc-init", err);
 	if (m.code == CC_OK)
-		m.code = cc_plan_env(rules, facts, ask, &plan, err);
+		m.code = rules->network_open ? cc_plan_terminal_env(facts, ask->shell, &plan.env, err)
+					     : cc_plan_env(rules, facts, ask, &plan, err);
 	if (m.code != CC_OK) {
 		cc_linux_plan_done(&plan);
 		return m.code;

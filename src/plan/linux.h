@@ -45,6 +45,7 @@ struct cc_linux_ask {
 	bool all_proxy_socks;
 	const char *ssh_socket; /* the host's ssh agent, or NULL */
 	const char *bridge_dir; /* where the host's ends of --bridge socat are, or NULL */
+	const char *shell;      /* a terminal's, whose environment is its own (plan/termenv.h) */
 };
 
 CC_MUST enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_facts *facts,

@@ -402,13 +402,25 @@ static bool is_loopback(const struct cc_host *host)
 	return strcmp(host->text, "localhost") == 0;
 }
 
+bool cc_host_is_capture(const struct cc_host *host)
+{
+	return host->kind == CC_HOST_V4 && host->addr[0] == CC_CAPTURE_NET_0 &&
+	       (host->addr[1] & ~1) == CC_CAPTURE_NET_1;
+}
+
+bool cc_host_is_own_port(uint16_t port)
+{
+	return port == CC_PORT_HTTP || port == CC_PORT_SOCKS || port == CC_PORT_CATCH;
+}
+
 void cc_host_grant(struct cc_view host, uint16_t port, struct cc_buf *out)
 {
 	struct cc_host parsed;
+	bool good = cc_host_parse(host, CC_HOST_SOCKS, &parsed, NULL) == CC_OK;
 
 	/* By its address this machine would be open on every port. */
-	if (cc_host_parse(host, CC_HOST_SOCKS, &parsed, NULL) == CC_OK && is_loopback(&parsed))
+	if (good && is_loopback(&parsed) && !cc_host_is_own_port(port))
 		cc_buf_addf(out, "--host-port %u", (unsigned)port);
-	else
+	else if (!good || !(is_loopback(&parsed) || cc_host_is_capture(&parsed)))
 		cc_buf_addf(out, "--allow-host %.*s", (int)host.len, host.ptr);
 }

@@ -19,7 +19,16 @@ struct cc_host {
 	uint8_t addr[16]; /* network order: 4 bytes for V4 (v4-mapped included), 16 for V6 */
 };
 
-/* The flag that would let a host be reached which no entry allows; host: as in struct cc_host, or malformed. */
+/* Addresses that stand for names inside a session: 198.18/15, which is for benchmarks and nobody's. */
+enum { CC_CAPTURE_NET_0 = 198, CC_CAPTURE_NET_1 = 18, CC_CAPTURE_BITS = 15 };
+bool cc_host_is_capture(const struct cc_host *host);
+
+/* The session's own TCP ports inside. Published, they would be the proxies of whoever is on this host. */
+enum { CC_PORT_HTTP = 3128, CC_PORT_SOCKS = 1080, CC_PORT_CATCH = 3129 };
+bool cc_host_is_own_port(uint16_t port);
+
+/* The flag that would let a host be reached which no entry allows, if there is one; host: as in struct cc_host, or
+ * malformed. */
 void cc_host_grant(struct cc_view host, uint16_t port, struct cc_buf *out);
 
 enum cc_host_form {

@@ -185,12 +185,29 @@ static enum cc_code check_ports(const char *what, const struct cc_strv *list, ui
 	return CC_OK;
 }
 
+/* Behind a published one anybody on this host would use the session's proxies; the other way round they would not be
+ * there for the session. */
+static enum cc_code refuse_own_ports(const char *flag, const struct cc_strv *list, struct cc_err *err)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (cc_host_is_own_port(cc_host_port(cc_view_of(list->items[i]))))
+			return cc_fail(err, CC_EPOLICY, 0,
+				       "%s %s: the session's own proxies listen there inside (ports %d, %d, %d): "
+				       "use another port",
+				       flag, list->items[i], CC_PORT_HTTP, CC_PORT_SOCKS, CC_PORT_CATCH);
+	return CC_OK;
+}
+
 static enum cc_code seal_ports(struct cc_net_index *index, const struct cc_net_rules *net, struct cc_err *err)
 {
 	enum cc_code code = check_ports("host port", &net->host_ports, NULL, err);
 
 	if (code == CC_OK)
 		code = check_ports("publish", &net->publish, NULL, err);
+	if (code == CC_OK)
+		code = refuse_own_ports("--publish", &net->publish, err);
+	if (code == CC_OK)
+		code = refuse_own_ports("--host-port", &net->host_ports, err);
 	if (code == CC_OK)
 		code = check_ports("owner port", &net->owner_ports, index->owner_ports, err);
 	index->owner_port_count = net->owner_ports.count;

@@ -9,9 +9,6 @@
 /* The one name that is no host: a connection to it is handed to the session's owner as a descriptor. */
 #define CC_NET_GATEWAY "gateway.ccbox.internal"
 
-/* Addresses that stand for names inside a session: 198.18/15, which is for benchmarks and nobody's. */
-enum { CC_CAPTURE_NET_0 = 198, CC_CAPTURE_NET_1 = 18, CC_CAPTURE_BITS = 15 };
-
 enum { CC_NET_CONNS = 256, CC_NET_CONNS_MAX = 16384, CC_NET_PORTS_MAX = 12 };
 
 /* Are programs served that know nothing of proxies? Where the kernel cannot do it: a remark, or a refused start. */
@@ -33,6 +30,7 @@ struct cc_net_rules {
 	unsigned conns_max;         /* 0: CC_NET_CONNS */
 	enum cc_transparent transparent;
 	bool gateway; /* the owner takes CC_NET_GATEWAY */
+	bool ech;     /* a TLS client may hide a name inside the one that is judged; it is told in the event */
 	struct cc_net_index *index;
 };
 

@@ -185,6 +185,7 @@ void cc_compile_net(struct cc_compiler *c)
 	net->conns_max = (unsigned)spec->policy.max_connections;
 	net->transparent = (enum cc_transparent)spec->transparent;
 	net->gateway = spec->gateway;
+	net->ech = spec->policy.ech != 0;
 	if (spec->policy.parent_proxy)
 		net->parent = cc_compile_copy(c, spec->policy.parent_proxy);
 	if (c->code == CC_OK && spec->policy.host_count) {

@@ -80,7 +80,7 @@ void cc_static_hosts_free(struct cc_static_host *hosts, size_t count)
 
 void cc_policy_init(struct cc_policy *policy)
 {
-	*policy = (struct cc_policy){.network = -1};
+	*policy = (struct cc_policy){.network = -1, .ech = -1};
 }
 
 void cc_policy_done(struct cc_policy *policy)
@@ -144,6 +144,8 @@ enum cc_code cc_policy_merge(struct cc_policy *into, const struct cc_policy *fro
 		code = join_host(into, &from->hosts[i], err);
 	if (from->network == 0 || into->network == -1)
 		into->network = from->network;
+	if (from->ech == 0 || into->ech == -1)
+		into->ech = from->ech;
 	if (from->max_connections && (!into->max_connections || from->max_connections < into->max_connections))
 		into->max_connections = from->max_connections;
 	if (code == CC_OK && from->parent_proxy) {

@@ -55,6 +55,7 @@ struct cc_policy {
 	struct cc_static_host *hosts;
 	size_t host_count;
 	int network;         /* -1 nobody said, 0 off, 1 on; off wins in a merge */
+	int ech;             /* the same; off: a ClientHello with an encrypted name is refused */
 	int max_connections; /* 0 nobody said; the smallest wins in a merge */
 	char *parent_proxy;  /* NULL, or http://HOST:PORT; the last one said wins */
 	/* environment */

@@ -143,6 +143,7 @@ void cc_conn_drop_upstream(struct cc_conn *conn)
 							       .up = conn->up.bytes,
 							       .down = conn->down.bytes,
 							       .ms = conn->shared->now - conn->started,
+							       .ech = conn->ech,
 						       });
 	cc_fd_close(&conn->upstream.fd);
 	conn->up.bytes = conn->down.bytes = 0;
@@ -230,8 +231,9 @@ static const struct {
 };
 
 static void refuse_decision(struct cc_conn *conn, const char *name, uint16_t port,
-			    const struct cc_net_decision *decision, const struct cc_addr *addr, bool head_only)
+			    const struct cc_net_decision *decision, const struct cc_dial_result *result, bool head_only)
 {
+	const struct cc_addr *addr = result ? &result->addr : NULL;
 	bool limit = decision->reason == CC_NET_LIMIT;
 	struct cc_refusal refusal = {
 		.net = {.host = cc_view_of(name), .port = port, .reason = decision->reason, .entry = decision->entry},
@@ -240,7 +242,12 @@ static void refuse_decision(struct cc_conn *conn, const char *name, uint16_t por
 		.head_only = head_only,
 	};
 	struct cc_host literal;
+	struct cc_host host = cc_conn_host(conn);
 
+	refusal.net.final = result && result->own;
+	if (decision->reason == CC_NET_NOT_ALLOWED && cc_host_is_capture(&host))
+		refusal.net.detail =
+			"this address stands for no name that was looked up in this session; ask by the name";
 	if (addr && addr->len) {
 		cc_host_from_addr(addr->bytes, addr->len, &literal);
 		refusal.net.address = literal.text;
@@ -254,7 +261,7 @@ static void dial_failed(struct cc_conn *conn, const struct cc_dial_result *resul
 	size_t row = 0;
 
 	if (result->outcome == CC_DIAL_REFUSED) {
-		refuse_decision(conn, conn->name, conn->port, &result->decision, &result->addr, head_only);
+		refuse_decision(conn, conn->name, conn->port, &result->decision, result, head_only);
 		return;
 	}
 	while (row + 1 < CC_COUNT(failures) &&
@@ -290,8 +297,39 @@ static void report_allowed(struct cc_conn *conn)
 	cc_conn_report(conn, &net);
 }
 
+/* By the rules of now: name or port, then the address that was judged for it. */
+static struct cc_net_decision judge_whole(const struct cc_conn *conn)
+{
+	struct cc_net_decision decision = cc_conn_judge(conn);
+	struct cc_host host = cc_conn_host(conn);
+
+	if (decision.allowed && conn->named)
+		decision = cc_net_decide_addr(conn->shared->net, &host, conn->port, conn->addr.bytes, conn->addr.len);
+	if (decision.allowed && conn->ech && !conn->shared->net->ech)
+		decision = (struct cc_net_decision){false, CC_NET_SNI, NULL};
+	return decision;
+}
+
+/* The rules may have been replaced while the connection was made. */
+static bool still_allowed(struct cc_conn *conn, int *fd)
+{
+	struct cc_net_decision decision;
+	bool head_only = conn->relay && cc_relay_head_only(conn->relay);
+
+	if (conn->rules == conn->shared->rules)
+		return true;
+	decision = judge_whole(conn);
+	if (decision.allowed)
+		return true;
+	cc_fd_close(fd);
+	refuse_decision(conn, conn->name, conn->port, &decision, NULL, head_only);
+	return false;
+}
+
 bool cc_conn_join(struct cc_conn *conn, int fd)
 {
+	if (!still_allowed(conn, &fd))
+		return false;
 	conn->upstream = (struct cc_end){.watch = {upstream_ready}, .fd = fd, .writable = true};
 	conn->started = conn->active = conn->shared->now;
 	report_allowed(conn);
@@ -379,6 +417,7 @@ bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t 
 		return false;
 	}
 	conn->port = port;
+	conn->rules = conn->shared->rules;
 	decision = cc_conn_judge(conn);
 	if (decision.allowed && conn->over)
 		decision = (struct cc_net_decision){false, CC_NET_LIMIT, NULL};
@@ -396,15 +435,11 @@ bool cc_conn_request(struct cc_conn *conn, const struct cc_host *host, uint16_t 
 
 void cc_conn_rejudge(struct cc_conn *conn)
 {
-	const struct cc_net_rules *net = conn->shared->net;
-	struct cc_host host = cc_conn_host(conn);
 	struct cc_net_decision decision;
 
 	if (conn->upstream.fd < 0)
 		return;
-	decision = cc_conn_judge(conn);
-	if (decision.allowed && conn->named)
-		decision = cc_net_decide_addr(net, &host, conn->port, conn->addr.bytes, conn->addr.len);
+	decision = judge_whole(conn);
 	if (decision.allowed)
 		return;
 	cc_conn_report(conn,

@@ -47,7 +47,8 @@ struct cc_shared {
 	int control;            /* the owner's socket */
 	unsigned conns_max;
 	int64_t now;
-	int64_t due; /* the earliest deadline, or earlier */
+	int64_t due;    /* the earliest deadline, or earlier */
+	unsigned rules; /* how often net was replaced */
 	struct cc_conn *conns;
 	struct cc_conn *ready; /* to be stepped again before waiting */
 	struct cc_conn *dead;  /* freed after the batch */
@@ -82,6 +83,7 @@ struct cc_conn {
 	int64_t active;
 	int64_t started;
 	struct cc_addr addr;
+	unsigned rules; /* shared->rules when it was decided */
 	uint16_t port;
 	uint8_t phase;
 	uint8_t proto;
@@ -89,7 +91,9 @@ struct cc_conn {
 	bool over;    /* above the limit of connections */
 	bool waiting; /* its dial has not begun: too many are under way */
 	bool outside; /* waits for a socket of the inside, or for that one to connect */
+	bool six;     /* the IPv4 loopback of the inside had nothing there: the other one is tried */
 	bool named;   /* the upstream address was judged for the name */
+	bool ech;     /* its ClientHello hides a name, or seems to */
 };
 
 /* What is answered when a request is refused. */
@@ -137,6 +141,9 @@ void cc_conn_front_free(struct cc_conn *conn);
 struct cc_front *cc_conn_front_new(void);
 
 /* inner.c: what does not begin with a handshake, and the reserved name. */
+/* An address that stands for a name becomes that name: a client may look it up itself and then ask a proxy for what it
+ * got. */
+void cc_conn_unmask(const struct cc_shared *shared, struct cc_host *host);
 void cc_conn_begin(struct cc_conn *conn, enum cc_arrival from, uint16_t port);
 void cc_conn_inside_step(struct cc_conn *conn);
 void cc_conn_gateway(struct cc_conn *conn);

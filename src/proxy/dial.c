@@ -127,7 +127,7 @@ static void attempt_ready(struct cc_watch *watch, unsigned events)
 	}
 	if (attempt->fd < 0 || attempt->dial->finished || !(events & (CC_LOOP_WRITE | CC_LOOP_ERROR)))
 		return;
-	error = cc_net_socket_error(attempt->fd);
+	error = events & CC_LOOP_ERROR ? cc_net_socket_error(attempt->fd) : 0;
 	if (error)
 		attempt_failed(attempt->dial, attempt, error);
 	else
@@ -181,6 +181,7 @@ static bool is_own(void *context, const struct cc_addr *addr, uint16_t port, boo
 static void keep_foreign(struct cc_dial *dial, const struct cc_addrs *found)
 {
 	dial->result.decision = (struct cc_net_decision){false, CC_NET_ADDRESS, NULL};
+	dial->result.own = true;
 	for (size_t i = 0; i < found->count; i++)
 		if (!is_own(dial->dialer, &found->list[i], dial->to_port, true))
 			dial->addrs.list[dial->addrs.count++] = found->list[i];
@@ -273,6 +274,9 @@ static void find_addresses(struct cc_dial *dial)
 		written.list[0].len = to->kind == CC_HOST_V4 ? 4 : 16;
 		memcpy(written.list[0].bytes, to->addr, sizeof(to->addr));
 		written.count = 1;
+		if (dial->granted &&
+		    to->kind == CC_HOST_V4) /* a port of this host's loopback, on whichever it listens */
+			written.list[written.count++] = (struct cc_addr){{[15] = 1}, 16};
 		resolved(dial, &written);
 	} else if (given) {
 		add_written(given, &written);

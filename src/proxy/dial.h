@@ -29,6 +29,7 @@ struct cc_dial_result {
 	int fd; /* CONNECTED: the callback owns it; it is in the loop already, with data to be replaced */
 	int sys;
 	struct cc_addr addr; /* CONNECTED: dialled; REFUSED: the first that was refused */
+	bool own;            /* REFUSED: a listener of the session or its owner is there; no flag opens it */
 	struct cc_net_decision decision;
 };
 

@@ -43,8 +43,9 @@ static void refuse_malformed(struct cc_conn *conn, unsigned status, struct cc_vi
 	cc_conn_refuse(conn, &refusal);
 }
 
-static void ask(struct cc_conn *conn, const struct cc_host *host, uint16_t port)
+static void ask(struct cc_conn *conn, struct cc_host *host, uint16_t port)
 {
+	cc_conn_unmask(conn->shared, host);
 	if (cc_conn_request(conn, host, port, false) && conn->phase == CC_PHASE_FRONT)
 		conn->phase = CC_PHASE_DIAL;
 }
@@ -265,6 +266,11 @@ static void gate_step(struct cc_conn *conn)
 		sniff.fault = "the first message is larger than 64 KiB";
 		verdict = CC_SNIFF_REFUSE;
 	}
+	conn->ech = verdict == CC_SNIFF_PASS && sniff.ech;
+	if (conn->ech && !conn->shared->net->ech) {
+		sniff.fault = "an encrypted server name (ECH), and network.ech is false";
+		verdict = CC_SNIFF_REFUSE;
+	}
 	if (verdict == CC_SNIFF_REFUSE) {
 		refuse_named(conn, &sniff);
 	} else if (verdict == CC_SNIFF_PASS) {
@@ -290,7 +296,9 @@ void cc_conn_tunnel_step(struct cc_conn *conn)
 		if (conn->phase != CC_PHASE_TUNNEL)
 			return;
 	}
+	conn->down.last = conn->up.ended;
 	down = cc_flow_pump(pumps, &conn->down, &conn->upstream, &conn->client);
+	conn->up.last = conn->down.ended;
 	if (!conn->front)
 		up = cc_flow_pump(pumps, &conn->up, &conn->client, &conn->upstream);
 	if (up == CC_FLOW_BROKEN || down == CC_FLOW_BROKEN) {

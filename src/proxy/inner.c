@@ -15,6 +15,15 @@
 
 static const uint8_t loopback[4] = {127, 0, 0, 1};
 
+void cc_conn_unmask(const struct cc_shared *shared, struct cc_host *host)
+{
+	const char *name = shared->names && cc_host_is_capture(host) ? cc_names_at(shared->names, host->addr) : NULL;
+	struct cc_host named;
+
+	if (name && cc_host_parse(cc_view_of(name), CC_HOST_URI, &named, NULL) == CC_OK)
+		*host = named;
+}
+
 static void ask(struct cc_conn *conn, const struct cc_host *host, uint16_t port)
 {
 	if (cc_conn_request(conn, host, port, false) && conn->phase == CC_PHASE_FRONT)
@@ -27,16 +36,14 @@ static void begin_catch(struct cc_conn *conn)
 	struct cc_addr addr;
 	struct cc_host host;
 	uint16_t port;
-	const char *name;
 
 	conn->proto = CC_PROTO_TRANSPARENT;
 	if (!cc_net_local(conn->client.fd, &addr, &port)) {
 		cc_conn_close(conn, true);
 		return;
 	}
-	name = conn->shared->names ? cc_names_at(conn->shared->names, addr.bytes) : NULL;
-	if (!name || cc_host_parse(cc_view_of(name), CC_HOST_URI, &host, NULL) != CC_OK)
-		cc_host_from_addr(addr.bytes, addr.len, &host);
+	cc_host_from_addr(addr.bytes, addr.len, &host);
+	cc_conn_unmask(conn->shared, &host);
 	ask(conn, &host, port);
 }
 
@@ -64,6 +71,7 @@ static void begin_publish(struct cc_conn *conn, uint16_t port)
 		return;
 	}
 	conn->port = port;
+	conn->rules = conn->shared->rules;
 	decision = cc_conn_judge(conn);
 	if (!decision.allowed || conn->over) {
 		cc_conn_report(conn, &(struct cc_report_net){.host = cc_conn_name(conn),
@@ -99,6 +107,20 @@ static void inside_failed(struct cc_conn *conn, const char *why)
 	cc_conn_close(conn, true);
 }
 
+/* Many servers listen on one loopback only, and some of them on ::1: that is asked second, with a fresh socket. */
+static void inside_missed(struct cc_conn *conn)
+{
+	conn->upstream.readable = conn->upstream.writable = conn->upstream.hup = conn->upstream.broken = false;
+	if (conn->six) {
+		conn->outside = false;
+		inside_failed(conn, "nothing listens on that port inside");
+		return;
+	}
+	conn->six = conn->outside = true;
+	conn->shared->outside++;
+	cc_report_sockets(conn->shared->report, 1);
+}
+
 void cc_conn_inside(struct cc_shared *shared, int fd)
 {
 	struct cc_conn *oldest = NULL;
@@ -109,11 +131,11 @@ void cc_conn_inside(struct cc_shared *shared, int fd)
 			oldest = at;
 	if (!oldest)
 		return;
-	if (cc_net_connect_loopback(owned, oldest->port, NULL) != CC_OK) {
-		inside_failed(oldest, "nothing listens on that port inside");
+	shared->outside--;
+	if (cc_net_connect_loopback(owned, oldest->port, oldest->six, NULL) != CC_OK) {
+		inside_missed(oldest);
 		return;
 	}
-	shared->outside--;
 	oldest->upstream.fd = cc_fd_take(&owned);
 	if (cc_loop_add(shared->loop, oldest->upstream.fd, CC_LOOP_READ | CC_LOOP_WRITE, &oldest->upstream.watch,
 			NULL) != CC_OK)
@@ -131,7 +153,7 @@ void cc_conn_inside_step(struct cc_conn *conn)
 	conn->outside = false;
 	if (cc_net_socket_error(fd) != 0) {
 		cc_fd_close(&fd);
-		inside_failed(conn, "nothing listens on that port inside");
+		inside_missed(conn);
 		return;
 	}
 	if (cc_conn_join(conn, fd))

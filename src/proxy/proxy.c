@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/peer.h"
+#include "os/proc.h"
 #include "policy/rules.h"
 #include "proxy/conn.h"
 #include "proxy/listen.h"
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +33,9 @@ struct cc_proxy {
 	int64_t generation;
 	struct cc_listeners listeners;
 	bool over;
+	bool settling; /* policy and listeners were taken: memory that only this needed goes back */
+	bool full;     /* messages wait for room in the owner's socket, and the loop watches for it */
+	bool last;     /* the owner ends the session: everything is closed and told, then it is over */
 	enum cc_code fault;
 	struct cc_err why;
 	struct cc_peer_msg msg;
@@ -48,8 +53,10 @@ static void fail(struct cc_proxy *proxy, const char *step, const struct cc_err *
 
 static void tell_ready(struct cc_proxy *proxy)
 {
-	if (proxy->rules && proxy->listeners.count)
-		cc_report_ready(proxy->shared.report, proxy->generation);
+	if (!proxy->rules || !proxy->listeners.count)
+		return;
+	cc_report_ready(proxy->shared.report, proxy->generation);
+	proxy->settling = true;
 }
 
 /* ---- messages of the owner */
@@ -100,6 +107,7 @@ static void take_policy(struct cc_proxy *proxy, const struct cc_json *root)
 		return;
 	}
 	proxy->shared.net = rules->net;
+	proxy->shared.rules++;
 	proxy->shared.conns_max = rules->net->conns_max ? rules->net->conns_max : CC_NET_CONNS;
 	cc_dialer_set_rules(proxy->shared.dialer, rules->net);
 	cc_rules_free(proxy->rules);
@@ -129,6 +137,12 @@ static void take_sockets(struct cc_proxy *proxy, const struct cc_json *root)
 	}
 }
 
+static void take_end(struct cc_proxy *proxy, const struct cc_json *root)
+{
+	(void)root;
+	proxy->last = proxy->over = true;
+}
+
 static const struct {
 	const char *name;
 	void (*take)(struct cc_proxy *proxy, const struct cc_json *root);
@@ -136,6 +150,7 @@ static const struct {
 	{"policy", take_policy},
 	{"listen", take_listeners},
 	{"sockets", take_sockets},
+	{"end", take_end},
 };
 
 static void take_message(struct cc_proxy *proxy)
@@ -251,6 +266,38 @@ static int tick(struct cc_proxy *proxy)
 	return until(shared->now, due);
 }
 
+/* Room in the owner's socket is asked for only while something waits for it: each message that the owner reads would
+ * wake us otherwise. */
+static enum cc_code watch_owner(struct cc_proxy *proxy, struct cc_err *err)
+{
+	bool full = !cc_report_idle(proxy->shared.report);
+
+	if (full == proxy->full)
+		return CC_OK;
+	proxy->full = full;
+	return cc_loop_modify(proxy->shared.loop, proxy->control, CC_LOOP_READ | (full ? CC_LOOP_WRITE : 0),
+			      &proxy->watch, err);
+}
+
+/* One connection after the other, as fast as the owner reads: each end is told. The owner waits, and not for ever. */
+static void say_goodbye(struct cc_proxy *proxy)
+{
+	struct cc_shared *shared = &proxy->shared;
+	struct pollfd owner = {.fd = proxy->control, .events = POLLOUT};
+
+	for (;;) {
+		while (shared->conns && cc_report_idle(shared->report))
+			cc_conn_close(shared->conns, true);
+		cc_report_flush(shared->report);
+		if (!shared->conns && cc_report_idle(shared->report))
+			break;
+		if (poll(&owner, 1, CC_CONN_DRAIN_MS) <= 0 || owner.revents & (POLLERR | POLLHUP))
+			return;
+	}
+	cc_report_last(shared->report, shared->now);
+	cc_report_flush(shared->report);
+}
+
 enum cc_code cc_proxy_run(struct cc_proxy *proxy, struct cc_err *err)
 {
 	struct cc_shared *shared = &proxy->shared;
@@ -262,6 +309,12 @@ enum cc_code cc_proxy_run(struct cc_proxy *proxy, struct cc_err *err)
 		enum cc_code code;
 
 		sweep(shared);
+		if (proxy->settling)
+			cc_proc_settle();
+		proxy->settling = false;
+		code = watch_owner(proxy, err);
+		if (code != CC_OK)
+			return code;
 		code = cc_loop_wait(shared->loop, shared->ready ? 0 : timeout, events, BATCH, &count, err);
 		if (code != CC_OK)
 			return code;
@@ -273,6 +326,8 @@ enum cc_code cc_proxy_run(struct cc_proxy *proxy, struct cc_err *err)
 		}
 		step_ready(shared);
 	}
+	if (proxy->last)
+		say_goodbye(proxy);
 	if (proxy->fault != CC_OK)
 		*err = proxy->why;
 	return proxy->fault;
@@ -303,7 +358,7 @@ enum cc_code cc_proxy_new(int control, cc_lookup_fn *fn, void *context, struct c
 	if (code == CC_OK)
 		code = cc_dialer_new(shared->loop, LOOKUP_THREADS, fn, context, &shared->dialer, err);
 	if (code == CC_OK)
-		code = cc_loop_add(shared->loop, control, CC_LOOP_READ | CC_LOOP_WRITE, &proxy->watch, err);
+		code = cc_loop_add(shared->loop, control, CC_LOOP_READ, &proxy->watch, err);
 	if (code == CC_OK)
 		*out_proxy = cc_proxy_take(&proxy);
 	return code;

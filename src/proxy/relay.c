@@ -148,6 +148,7 @@ static void begin_request(struct cc_conn *conn, const struct cc_http_head *head)
 		refuse(conn, CC_NET_MALFORMED, 400, authority, err.what);
 		return;
 	}
+	cc_conn_unmask(conn->shared, &host);
 	write_request(relay, head, path, &host, port);
 	remember(relay, head, before);
 	cc_http_body_init(&relay->request_body, head);

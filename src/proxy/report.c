@@ -1,23 +1,16 @@
 #define _GNU_SOURCE
 #include "proxy/report.h"
 
+#include "proxy/outbox.h"
 #include "wire/json.h"
 #include "wire/msg.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* Denials of ever new names: so many at once, and so many a second; what is over is counted. */
 enum { BURST = 200, PER_SECOND = 50 };
 enum { REPEATS_MAX = 128, MESSAGE_MAX = 8192 };
-
-struct message {
-	struct message *next;
-	size_t len;
-	char text[];
-};
 
 /* Refusals of one (host, port, reason) after the first. */
 struct repeat {
@@ -27,15 +20,12 @@ struct repeat {
 	char host[CC_REPORT_TEXT_MAX + 1];
 	uint16_t port;
 	enum cc_net_reason reason;
+	bool final;
 };
 
 struct cc_report {
-	int owner;
+	struct cc_outbox *outbox;
 	int64_t generation;
-	struct message *first;
-	struct message **last;
-	size_t queued;
-	int64_t dropped; /* messages that had no room, told with the next one */
 	struct repeat repeats[REPEATS_MAX];
 	size_t repeat_count;
 	int64_t due;
@@ -45,65 +35,36 @@ struct cc_report {
 
 enum cc_code cc_report_new(int owner, struct cc_report **out_report, struct cc_err *err)
 {
-	struct cc_report *report = calloc(1, sizeof(*report));
+	CC_AUTO(cc_report) report = calloc(1, sizeof(*report));
+	enum cc_code code;
 
 	if (!report)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
-	report->owner = owner;
-	report->last = &report->first;
 	report->due = INT64_MAX;
 	report->tokens = BURST * 1000;
-	*out_report = report;
-	return CC_OK;
-}
-
-static bool send_now(const struct cc_report *report, const char *text, size_t len)
-{
-	ssize_t done;
-
-	do {
-		done = send(report->owner, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	} while (done < 0 && errno == EINTR);
-	return done >= 0 || errno != EAGAIN; /* any other failure: nobody listens any more */
+	code = cc_outbox_new(owner, &report->outbox, err);
+	if (code == CC_OK)
+		*out_report = cc_report_take(&report);
+	return code;
 }
 
 void cc_report_flush(struct cc_report *report)
 {
-	while (report->first && send_now(report, report->first->text, report->first->len)) {
-		struct message *sent = report->first;
-
-		report->first = sent->next;
-		if (!report->first)
-			report->last = &report->first;
-		report->queued--;
-		free(sent);
-	}
+	cc_outbox_flush(report->outbox);
 }
 
-static void post(struct cc_report *report, struct cc_jsonw *w, struct cc_buf *text)
+/* What had no room before is told with it. */
+static void post(struct cc_report *report, struct cc_jsonw *w, struct cc_buf *text, bool soon)
 {
-	struct message *message;
+	int64_t lost = cc_outbox_lost(report->outbox);
 
-	if (report->dropped)
-		cc_jsonw_kint(w, "dropped", report->dropped);
+	if (lost)
+		cc_jsonw_kint(w, "dropped", lost);
 	cc_jsonw_end(w);
-	if (!text->failed && !report->first && send_now(report, text->data, text->len)) {
-		report->dropped = 0;
-		cc_buf_done(text);
-		return;
-	}
-	message = text->failed || report->queued >= CC_REPORT_QUEUE_MAX ? NULL : malloc(sizeof(*message) + text->len);
-	if (message) {
-		report->dropped = 0;
-		message->next = NULL;
-		message->len = text->len;
-		memcpy(message->text, text->data, text->len);
-		*report->last = message;
-		report->last = &message->next;
-		report->queued++;
-	} else {
-		report->dropped++;
-	}
+	if (text->failed)
+		cc_outbox_lose(report->outbox, 1);
+	else
+		cc_outbox_post(report->outbox, cc_buf_view(text), soon, lost);
 	cc_buf_done(text);
 }
 
@@ -131,7 +92,7 @@ static bool is_name(const struct cc_report_net *net)
 
 void cc_report_grant(const struct cc_report_net *net, struct cc_buf *out)
 {
-	if (net->allowed)
+	if (net->allowed || net->final)
 		return;
 	if (net->reason == CC_NET_NOT_ALLOWED)
 		cc_host_grant(net->host, net->port, out);
@@ -149,7 +110,7 @@ static void post_net(struct cc_report *report, const struct cc_report_net *net, 
 
 	cc_buf_init(&grant, 512);
 	/* The owner may know the address, so the flag can be exact; what the client reads names the keys only. */
-	if (net->reason == CC_NET_ADDRESS && !net->allowed && net->address && is_name(net))
+	if (net->reason == CC_NET_ADDRESS && !net->allowed && !net->final && net->address && is_name(net))
 		cc_buf_addf(&grant, "--host %.*s=%s", (int)net->host.len, net->host.ptr, net->address);
 	else
 		cc_report_grant(net, &grant);
@@ -168,7 +129,7 @@ static void post_net(struct cc_report *report, const struct cc_report_net *net, 
 		cc_jsonw_kstr(&w, "detail", net->detail);
 	cc_jsonw_kint(&w, "count", count);
 	cc_jsonw_kint(&w, "generation", report->generation);
-	post(report, &w, &text);
+	post(report, &w, &text, !net->allowed);
 	cc_buf_done(&grant);
 }
 
@@ -195,12 +156,13 @@ static void tell_repeat(struct cc_report *report, struct repeat *repeat, int64_t
 		.host = cc_view_of(repeat->host),
 		.port = repeat->port,
 		.reason = repeat->reason,
+		.final = repeat->final,
 	};
 
 	if (repeat->count && has_token(report, now))
 		post_net(report, &net, repeat->count);
 	else
-		report->dropped += repeat->count;
+		cc_outbox_lose(report->outbox, repeat->count);
 	repeat->count = 0;
 	repeat->told = now;
 }
@@ -246,6 +208,7 @@ static bool counted(struct cc_report *report, int64_t now, const struct cc_repor
 	memcpy(repeat->host, host.ptr ? host.ptr : "", host.len);
 	repeat->port = net->port;
 	repeat->reason = net->reason;
+	repeat->final = net->final;
 	repeat->told = now;
 	return false;
 }
@@ -257,13 +220,15 @@ void cc_report_net(struct cc_report *report, int64_t now, const struct cc_report
 	if (net->allowed || has_token(report, now))
 		post_net(report, net, 1);
 	else
-		report->dropped++;
+		cc_outbox_lose(report->outbox, 1);
 }
 
 int64_t cc_report_tick(struct cc_report *report, int64_t now)
 {
+	int64_t held = cc_outbox_tick(report->outbox, now);
+
 	if (now < report->due)
-		return report->due;
+		return held < report->due ? held : report->due;
 	report->due = INT64_MAX;
 	for (size_t i = 0; i < report->repeat_count; i++) {
 		struct repeat *repeat = &report->repeats[i];
@@ -273,7 +238,26 @@ int64_t cc_report_tick(struct cc_report *report, int64_t now)
 		else if (repeat->count && repeat->told + CC_REPORT_REPEAT_MS < report->due)
 			report->due = repeat->told + CC_REPORT_REPEAT_MS;
 	}
-	return report->due;
+	return held < report->due ? held : report->due;
+}
+
+void cc_report_last(struct cc_report *report, int64_t now)
+{
+	struct cc_jsonw w;
+	struct cc_buf text;
+
+	for (size_t i = 0; i < report->repeat_count; i++)
+		if (report->repeats[i].count)
+			tell_repeat(report, &report->repeats[i], now);
+	if (cc_outbox_lost(report->outbox) == 0)
+		return;
+	begin(&w, &text, "bye");
+	post(report, &w, &text, true);
+}
+
+bool cc_report_idle(const struct cc_report *report)
+{
+	return !cc_outbox_waits(report->outbox);
 }
 
 void cc_report_closed(struct cc_report *report, const struct cc_report_closed *closed)
@@ -288,8 +272,10 @@ void cc_report_closed(struct cc_report *report, const struct cc_report_closed *c
 	cc_jsonw_kint(&w, "up", (int64_t)closed->up);
 	cc_jsonw_kint(&w, "down", (int64_t)closed->down);
 	cc_jsonw_kint(&w, "ms", closed->ms);
+	if (closed->ech)
+		cc_jsonw_kbool(&w, "ech", true);
 	cc_jsonw_kint(&w, "generation", report->generation);
-	post(report, &w, &text);
+	post(report, &w, &text, false);
 }
 
 void cc_report_sockets(struct cc_report *report, unsigned count)
@@ -299,7 +285,7 @@ void cc_report_sockets(struct cc_report *report, unsigned count)
 
 	begin(&w, &text, "sockets");
 	cc_jsonw_kint(&w, "count", count);
-	post(report, &w, &text);
+	post(report, &w, &text, true);
 }
 
 void cc_report_generation(struct cc_report *report, int64_t generation)
@@ -314,7 +300,7 @@ void cc_report_ready(struct cc_report *report, int64_t generation)
 
 	begin(&w, &text, "ready");
 	cc_jsonw_kint(&w, "generation", generation);
-	post(report, &w, &text);
+	post(report, &w, &text, true);
 }
 
 void cc_report_failed(struct cc_report *report, const char *step, const struct cc_err *why)
@@ -326,19 +312,14 @@ void cc_report_failed(struct cc_report *report, const char *step, const struct c
 	cc_jsonw_kstr(&w, "step", step);
 	cc_jsonw_kint(&w, "errno", why->sys);
 	cc_jsonw_kstr(&w, "text", why->what);
-	post(report, &w, &text);
+	post(report, &w, &text, true);
 }
 
 void cc_report_free(struct cc_report *report)
 {
 	if (!report)
 		return;
-	while (report->first) {
-		struct message *message = report->first;
-
-		report->first = message->next;
-		free(message);
-	}
+	cc_outbox_free(report->outbox);
 	free(report);
 }
 
@@ -346,16 +327,19 @@ void cc_report_free(struct cc_report *report)
 static const char *const advice[] = {
 	[CC_NET_OFF] = "The network is off in this session, so nothing is looked up or connected.",
 	[CC_NET_ALLOWED] = "The policy allows it, but the connection could not be made.",
-	[CC_NET_NOT_ALLOWED] = "No entry of this session's allowlist matches. To allow it, start the session with",
+	[CC_NET_NOT_ALLOWED] = "No entry of this session's allowlist matches.",
 	[CC_NET_DENIED] = "An entry of the deny list matches, and a deny beats every allow.",
 	[CC_NET_ADDRESS] =
 		"Its address is of a kind that a name may not lead to. If it is meant to be reached, the operator's "
 		"policy file can say so, with the keys network.hosts (this name, these addresses), "
 		"network.privateNames or network.privateCidrs.",
 	[CC_NET_MALFORMED] = "The request is not well formed.",
-	[CC_NET_SNI] = "The host named inside the tunnel is not the tunnel's host.",
+	[CC_NET_SNI] = "What is said inside the tunnel must name the tunnel's host, openly.",
 	[CC_NET_LIMIT] = "This session has reached a limit on connections or lookups; try again when some are closed.",
 };
+
+static const char final_advice[] =
+	"A port of this session itself, or of what started it, is there: nothing opens that way.";
 
 static const struct {
 	unsigned status;
@@ -395,21 +379,24 @@ static void add_plain(struct cc_buf *out, struct cc_view text)
 
 static void write_body(const struct cc_report_net *net, struct cc_buf *body)
 {
+	struct cc_buf grant;
+
+	cc_buf_init(&grant, 512);
+	cc_report_grant(net, &grant);
 	cc_buf_adds(body, "ccbox: ");
 	add_plain(body, net->host);
 	if (net->port)
 		cc_buf_addf(body, ":%u", net->port);
 	cc_buf_addf(body, " - %s\n%s", net->detail ? net->detail : cc_net_reason_name(net->reason),
-		    advice[net->reason]);
-	if (net->reason == CC_NET_NOT_ALLOWED) {
-		cc_buf_adds(body, "\n\n    ");
-		cc_report_grant(net, body);
-	}
+		    net->final ? final_advice : advice[net->reason]);
+	if (net->reason == CC_NET_NOT_ALLOWED && grant.len)
+		cc_buf_addf(body, " To allow it, start the session with\n\n    %s", grant.data);
 	if (net->entry) {
 		cc_buf_adds(body, "\nRule: ");
 		add_plain(body, cc_view_of(net->entry));
 	}
 	cc_buf_adds(body, "\n");
+	cc_buf_done(&grant);
 }
 
 void cc_report_refusal(const struct cc_report_net *net, unsigned status, bool head_only, struct cc_buf *out)

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum { CC_REPORT_TEXT_MAX = 256, CC_REPORT_QUEUE_MAX = 128, CC_REPORT_REPEAT_MS = 5000 };
+enum { CC_REPORT_TEXT_MAX = 256, CC_REPORT_REPEAT_MS = 5000 };
 
 struct cc_report_net {
 	bool allowed;
@@ -18,6 +18,7 @@ struct cc_report_net {
 	uint16_t port;
 	enum cc_net_reason reason;
 	const char *entry;   /* may be NULL */
+	bool final;          /* no flag or key opens it */
 	const char *detail;  /* one clause for a person, or NULL */
 	const char *klass;   /* of the refused or dialled address, or NULL */
 	const char *address; /* for the owner only: never told to the client */
@@ -34,6 +35,7 @@ struct cc_report_closed {
 	uint64_t up;
 	uint64_t down;
 	int64_t ms;
+	bool ech;
 };
 void cc_report_closed(struct cc_report *report, const struct cc_report_closed *closed);
 /* The owner is asked for TCP sockets of the inside. */
@@ -45,6 +47,9 @@ void cc_report_failed(struct cc_report *report, const char *step, const struct c
 void cc_report_flush(struct cc_report *report); /* the owner's socket can take more */
 /* Tells counts that are due; returns when it wants to be called next. */
 int64_t cc_report_tick(struct cc_report *report, int64_t now);
+/* Before the end: the counts that are still held. */
+void cc_report_last(struct cc_report *report, int64_t now);
+bool cc_report_idle(const struct cc_report *report); /* nothing waits for room in the owner's socket */
 void cc_report_free(struct cc_report *report);
 CC_OWNED(cc_report)
 

@@ -245,7 +245,8 @@ static enum cc_flow_step pass_end(struct cc_pumps *pumps, struct cc_flow *flow, 
 	from->readable = false;
 	end_burst(pumps, flow);
 	flow->ended = true;
-	shutdown(to->fd, SHUT_WR);
+	if (!flow->last)
+		shutdown(to->fd, SHUT_WR);
 	return CC_FLOW_ENDED;
 }
 

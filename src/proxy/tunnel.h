@@ -51,6 +51,7 @@ struct cc_flow {
 	uint8_t full_reads;
 	bool bulk;
 	bool ended; /* the end was passed on */
+	bool last;  /* the other direction is over: the socket is closed behind this end, which tells it too */
 };
 
 enum cc_flow_step {

@@ -5,17 +5,10 @@
 #include <ccbox.h>
 #include "cli/cli.h"
 
-extern const struct cc_verb_row cc_remote_verbs[];
+#define CC_REPO_USAGE "ccbox repo add [DIR] [--workspace NAME] | ls | rm NUMBER"
 
-int cc_verb_launch(char *const *argv, char *const *env);
-int cc_verb_exec(char *const *argv, char *const *env);
-int cc_verb_ps(char *const *argv, char *const *env);
-int cc_verb_logs(char *const *argv, char *const *env);
-int cc_verb_attach(char *const *argv, char *const *env);
-int cc_verb_stop(char *const *argv, char *const *env);
-int cc_verb_suspend(char *const *argv, char *const *env);
-int cc_verb_resume(char *const *argv, char *const *env);
-int cc_verb_repo(char *const *argv, char *const *env);
+cc_verb cc_verb_launch, cc_verb_exec, cc_verb_ps, cc_verb_logs, cc_verb_attach, cc_verb_stop, cc_verb_suspend,
+	cc_verb_resume, cc_verb_repo;
 
 /* Says what went wrong; returns 125. */
 int cc_remote_give_up(const struct ccbox_error *error);

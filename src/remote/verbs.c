@@ -1,4 +1,4 @@
-/* verbs.c - the table, and the verbs that are one call. */
+/* verbs.c - the verbs that are one call. */
 #define _GNU_SOURCE
 #include "remote/remote.h"
 
@@ -12,23 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define REPO_USAGE "ccbox repo add [DIR] [--workspace NAME] | ls | rm NUMBER"
-
-const struct cc_verb_row cc_remote_verbs[] = {
-	{"launch", "ccbox launch [OPTIONS]", "a sandbox in cc_server, ready for commands; prints its name",
-	 cc_verb_launch, CC_FOR_LAUNCH},
-	{"exec", "ccbox exec SESSION [--workdir DIR] [--timeout S] -- COMMAND [ARG...]", "run a command in it",
-	 cc_verb_exec, 0},
-	{"ps", "ccbox ps [--all] [--json]", "the sandboxes of cc_server and how they stand", cc_verb_ps, 0},
-	{"logs", "ccbox logs SESSION [--follow] [--json]", "what happened in one", cc_verb_logs, 0},
-	{"attach", "ccbox attach SESSION", "its output and refusals as they come, until it ends", cc_verb_attach, 0},
-	{"stop", "ccbox stop SESSION...", "end it; nothing of it runs afterwards", cc_verb_stop, 0},
-	{"suspend", "ccbox suspend SESSION...", "stop every process in it", cc_verb_suspend, 0},
-	{"resume", "ccbox resume SESSION...", "let them go on", cc_verb_resume, 0},
-	{"repo", REPO_USAGE, "checkouts that no session of their workspace writes", cc_verb_repo, 0},
-	{0},
-};
 
 int cc_remote_give_up(const struct ccbox_error *error)
 {
@@ -180,11 +163,11 @@ int cc_verb_repo(char *const *argv, char *const *env)
 		else if (!word && argv[i][0] != '-')
 			word = argv[i];
 		else
-			return cc_remote_usage(REPO_USAGE);
+			return cc_remote_usage(CC_REPO_USAGE);
 	}
 	if (!what ||
 	    (strcmp(what, "rm") == 0 && (!word || strspn(word, "0123456789") != strlen(word) || strlen(word) > 18)))
-		return cc_remote_usage(REPO_USAGE);
+		return cc_remote_usage(CC_REPO_USAGE);
 	if (ccbox_open(NULL, &box, &error) != 0)
 		return cc_remote_give_up(&error);
 	snprintf(path, sizeof(path), "/v1/repos/%.20s", word ? word : "");
@@ -198,6 +181,6 @@ int cc_verb_repo(char *const *argv, char *const *env)
 		result = -2;
 	ccbox_close(box);
 	if (result == -2)
-		return cc_remote_usage(REPO_USAGE);
+		return cc_remote_usage(CC_REPO_USAGE);
 	return result == 0 ? 0 : cc_remote_give_up(&error);
 }

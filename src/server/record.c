@@ -2,7 +2,7 @@
 #include "server/record.h"
 
 #include "os/clock.h"
-#include "os/group.h"
+#include "group/group.h"
 #include "os/proc.h"
 #include "server/report.h"
 #include "server/server.h"

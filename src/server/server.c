@@ -4,7 +4,7 @@
 #include "backend/linux/facts.h"
 #include "os/clock.h"
 #include "os/fd.h"
-#include "os/group.h"
+#include "group/group.h"
 #include "os/listen.h"
 #include "os/net.h"
 #include "server/report.h"
@@ -24,8 +24,9 @@
 
 enum { CONNECTIONS_MAX = 1024, SESSIONS_MAX = 256, PROOF_TRIES = 5, FILES_WANTED = 16384 };
 
-static const struct cc_route *const routes[] = {cc_routes_base,   cc_routes_sandbox, cc_routes_exec,
-						cc_routes_events, cc_routes_repos,   NULL};
+static const struct cc_route *const routes[] = {
+	cc_routes_base,  cc_routes_sandbox, cc_routes_exec,     cc_routes_events,
+	cc_routes_repos, cc_routes_login,   cc_routes_terminal, NULL};
 static const struct cc_asset *const assets[] = {cc_assets_console, NULL};
 static const struct cc_socket_row *const sockets[] = {cc_sockets_terminal, NULL};
 
@@ -43,6 +44,11 @@ static void on_all_ended(void *context)
 
 /* Sessions first: when the last one has ended there is nothing left that a person could miss. A second signal does not
  * wait for them: they end all the same when we are gone. */
+static void on_console_log(bool warning, const char *line)
+{
+	cc_log(warning ? CC_LOG_WARNING : CC_LOG_INFO, "%s", line);
+}
+
 static void stop(struct cc_server *server)
 {
 	if (server->stopping) {
@@ -113,10 +119,21 @@ static enum cc_code open_web(struct cc_server *server, struct cc_err *err)
 				       .routes = routes,
 				       .assets = assets,
 				       .sockets = sockets,
+				       .knows_cookie = cc_console_cookie,
 				       .connections_max = CONNECTIONS_MAX};
 	enum cc_code code = cc_web_open(&config, &server->web, err);
 
-	return code == CC_OK ? listen_all(server, err) : code;
+	if (code != CC_OK)
+		return code;
+	server->console = (struct cc_console){.loop = &server->loop,
+					      .web = server->web,
+					      .tls = server->config.tls_cert != NULL,
+					      .probe = &server->probe,
+					      .env = server->env,
+					      .data_dir = server->data.dir,
+					      .run_dir = server->data.run_dir,
+					      .log = on_console_log};
+	return listen_all(server, err);
 }
 
 /* Each session costs some descriptors; what is started from here gets the old limit back. */
@@ -251,6 +268,7 @@ int cc_server_main(int argc, char **argv, char **env)
 		cc_log(CC_LOG_ERROR, "%s", err.what);
 	if (server.web)
 		cc_web_close(server.web);
+	cc_console_stop(&server.console);
 	cc_roster_free(server.roster);
 	cc_record_close(&server);
 	cc_data_close(&server.data);

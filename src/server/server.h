@@ -2,6 +2,7 @@
 #ifndef CC_SERVER_SERVER_H
 #define CC_SERVER_SERVER_H
 
+#include "console/console.h"
 #include "server/config.h"
 #include "live/live.h"
 #include "server/data.h"
@@ -12,6 +13,7 @@
 #include <uv.h>
 
 struct cc_server {
+	struct cc_console console; /* first: its handlers look for it there */
 	struct cc_server_config config;
 	struct cc_data data;
 	struct cc_probe probe; /* once, at the start */
@@ -37,8 +39,6 @@ extern const struct cc_route cc_routes_sandbox[];
 extern const struct cc_route cc_routes_exec[];
 extern const struct cc_route cc_routes_events[];
 extern const struct cc_route cc_routes_repos[];
-extern const struct cc_asset cc_assets_console[];
-extern const struct cc_socket_row cc_sockets_terminal[];
 
 /* The session that the call's first parameter names; NULL: it has been answered with 404. */
 struct cc_live *cc_server_session(struct cc_call *call);

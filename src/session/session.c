@@ -266,11 +266,13 @@ static void emit_closed(struct cc_session *session, const struct cc_note *note)
 					  .generation = cc_json_int(root, "generation", 0),
 					  .up = cc_json_int(root, "up", 0),
 					  .down = cc_json_int(root, "down", 0),
-					  .ms = cc_json_int(root, "ms", 0)};
+					  .ms = cc_json_int(root, "ms", 0),
+					  .ech = cc_json_bool(root, "ech", false)};
 	cc_buf_addf(&text, "closed %s up %lld down %lld ms %lld", target.data, (long long)event.net.up,
 		    (long long)event.net.down, (long long)event.net.ms);
 	event.content = cc_buf_view(&text);
 	cc_session_emit(session, &event);
+	emit_dropped(session, cc_json_int(root, "dropped", 0));
 	cc_buf_done(&text);
 	cc_buf_done(&target);
 }
@@ -325,6 +327,7 @@ static void take_note(struct cc_session *session, struct cc_note *note)
 		emit_policy(session, note);
 		return;
 	case CC_NOTE_PASSED:
+		emit_dropped(session, cc_json_int(cc_json_root(note->doc), "dropped", 0));
 		return;
 	case CC_NOTE_FROZEN:
 		session->state = CC_STATE_SUSPENDED;
@@ -368,6 +371,11 @@ enum cc_state cc_session_state(const struct cc_session *session)
 	return session->state;
 }
 
+enum cc_backend_kind cc_session_backend(const struct cc_session *session)
+{
+	return session->box ? session->box->backend->kind : CC_BACKEND_UNSET;
+}
+
 const char *cc_session_error(const struct cc_session *session)
 {
 	return session->error.what;
@@ -398,10 +406,29 @@ static void say_goodbye(struct cc_session *session)
 	}
 }
 
+/* What the helper that ends second still has to tell: until it has closed its end. */
+static void hear_last(struct cc_session *session)
+{
+	struct pollfd entry = {.fd = session->backend->last(session->box), .events = POLLIN};
+	int64_t deadline = cc_clock_ms() + GOODBYE_MS;
+	struct cc_err err;
+
+	session->ending = true;
+	while (entry.fd >= 0) {
+		int64_t left = deadline - cc_clock_ms();
+
+		if (left <= 0 || poll(&entry, 1, (int)left) <= 0 || cc_session_step(session, entry.fd, &err) != CC_OK ||
+		    entry.revents & (POLLHUP | POLLERR))
+			return;
+	}
+}
+
 void cc_session_end(struct cc_session *session)
 {
 	if (session->box && session->backend->says_goodbye && session->state != CC_STATE_ERROR)
 		say_goodbye(session);
+	if (session->box && session->backend->last)
+		hear_last(session);
 	if (session->box)
 		session->backend->end(session->box);
 	session->box = NULL;

@@ -43,6 +43,8 @@ size_t cc_session_watch(const struct cc_session *session, int fds[CC_BOX_WATCH])
 /* Takes every note that is there now. CC_OK also after the session was lost (state error). */
 CC_MUST enum cc_code cc_session_step(struct cc_session *session, int fd, struct cc_err *err);
 enum cc_state cc_session_state(const struct cc_session *session);
+/* What runs it, as the box itself says: never what was asked for. UNSET when nothing runs any more. */
+enum cc_backend_kind cc_session_backend(const struct cc_session *session);
 /* What went wrong when the state is error. */
 const char *cc_session_error(const struct cc_session *session);
 /* Owner-side events (stdout, stderr, exit, killed) go through here, so that all share one sequence. */

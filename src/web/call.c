@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DISCARD_MAX = 8 << 20 };
-
 static const struct {
 	enum lws_token_indexes token;
 	const char *name;
@@ -140,10 +138,8 @@ static void judge(struct cc_call *call, const char *method)
 	} else if (!content_length(call->wsi, &call->body_left, &said)) {
 		refuse(call, 400, CC_EINVAL, "Content-Length is no number");
 	} else if (call->body_left > (call->route ? call->route->body_max : 0)) {
-		/* Heard to its end where that is bearable: a caller whose bytes are cut off may not see the answer. */
 		call->too_long = true;
-		if (call->body_left > DISCARD_MAX)
-			refuse(call, 413, CC_ELIMIT, "the body is too long");
+		refuse(call, 413, CC_ELIMIT, "the body is too long");
 	} else if (call->body_left == 0) {
 		dispatch(call);
 	}
@@ -187,6 +183,10 @@ static int begin(struct cc_web *web, struct lws *wsi, const char *path, size_t l
 
 static int take_body(struct cc_call *call, const void *bytes, size_t len)
 {
+	if (call && call->too_long) { /* answered; what still comes is let pass */
+		call->body_left -= len < call->body_left ? len : call->body_left;
+		return call->draining && call->body_left == 0 ? -1 : 0;
+	}
 	if (!call || call->dispatched)
 		return 0;
 	if (len > call->body_left) {
@@ -194,13 +194,10 @@ static int take_body(struct cc_call *call, const void *bytes, size_t len)
 		return 0;
 	}
 	call->body_left -= len;
-	if (!call->too_long)
-		cc_buf_add(&call->body, bytes, len);
+	cc_buf_add(&call->body, bytes, len);
 	if (call->body.failed)
 		return -1;
-	if (call->body_left == 0 && call->too_long)
-		refuse(call, 413, CC_ELIMIT, "the body is too long");
-	else if (call->body_left == 0)
+	if (call->body_left == 0)
 		dispatch(call);
 	return 0;
 }
@@ -248,6 +245,11 @@ struct cc_view cc_call_body(const struct cc_call *call)
 const char *cc_call_query(struct cc_call *call, const char *name)
 {
 	return cc_web_query(call->query, name, call->value, sizeof(call->value)) ? call->value : NULL;
+}
+
+bool cc_call_cookies(struct cc_call *call, char *out, size_t cap)
+{
+	return cc_web_token(call->wsi, WSI_TOKEN_HTTP_COOKIE, out, cap);
 }
 
 bool cc_call_local(const struct cc_call *call)

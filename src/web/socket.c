@@ -17,7 +17,7 @@ struct cc_socket {
 	char value[CC_WEB_QUERY_MAX];
 	char params[CC_WEB_PARAMS][CC_WEB_PARAM_MAX];
 	struct cc_buf in, out;
-	bool in_binary, closing;
+	bool in_binary, closing, said_goodbye;
 	unsigned close_code;
 	char close_reason[124];
 };
@@ -87,6 +87,8 @@ static int take(struct cc_socket *socket, const void *bytes, size_t len)
 {
 	bool good;
 
+	if (socket->closing) /* what it still says is not wanted */
+		return 0;
 	if (lws_is_first_fragment(socket->wsi)) {
 		cc_buf_reset(&socket->in);
 		socket->in_binary = lws_frame_is_binary(socket->wsi);
@@ -105,12 +107,27 @@ static int take(struct cc_socket *socket, const void *bytes, size_t len)
 	return good ? 0 : -1;
 }
 
+/* Asked for as a time that is over: where a callback for writing returns the wish to end, the library takes the
+ * connection for broken and sends no reason. The peer's answer ends it, or the time. */
+static void say_goodbye(struct cc_socket *socket)
+{
+	if (socket->said_goodbye)
+		return;
+	socket->said_goodbye = true;
+	lws_rx_flow_control(socket->wsi, 1);
+	lws_close_reason(socket->wsi, (enum lws_close_status)socket->close_code, (unsigned char *)socket->close_reason,
+			 strlen(socket->close_reason));
+	lws_set_timeout(socket->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
+}
+
 static int give(struct cc_socket *socket)
 {
 	static unsigned char room[LWS_PRE + MESSAGE_MAX];
 	bool binary = false, more;
 	size_t len;
 
+	if (socket->said_goodbye)
+		return 0;
 	cc_buf_reset(&socket->out);
 	more = socket->row->fill(socket->context, &socket->out, &binary);
 	len = socket->out.len;
@@ -119,13 +136,10 @@ static int give(struct cc_socket *socket)
 		if (lws_write(socket->wsi, room + LWS_PRE, len, binary ? LWS_WRITE_BINARY : LWS_WRITE_TEXT) < (int)len)
 			return -1;
 	}
-	if (more) {
+	if (more || (len && socket->closing)) /* the last message first has to be out */
 		lws_callback_on_writable(socket->wsi);
-	} else if (socket->closing) {
-		lws_close_reason(socket->wsi, (enum lws_close_status)socket->close_code,
-				 (unsigned char *)socket->close_reason, strlen(socket->close_reason));
-		return -1;
-	}
+	else if (socket->closing)
+		say_goodbye(socket);
 	return 0;
 }
 
@@ -184,7 +198,7 @@ void cc_socket_pause(struct cc_socket *socket, bool on)
 
 void cc_socket_close(struct cc_socket *socket, unsigned code, const char *reason)
 {
-	size_t len = strlen(reason) < sizeof(socket->close_reason) ? strlen(reason) : sizeof(socket->close_reason) - 1;
+	size_t len = strnlen(reason, sizeof(socket->close_reason) - 1);
 
 	socket->closing = true;
 	socket->close_code = code;

@@ -106,6 +106,8 @@ static void write_net(struct cc_jsonw *w, const struct cc_event_net *net)
 	cc_jsonw_kint(w, "up", net->up);
 	cc_jsonw_kint(w, "down", net->down);
 	cc_jsonw_kint(w, "ms", net->ms);
+	if (net->ech)
+		cc_jsonw_kbool(w, "ech", true);
 	cc_jsonw_end(w);
 }
 
@@ -195,7 +197,7 @@ static bool is_hidden(const unsigned char *byte, size_t len)
 }
 
 /* Bytes from inside reach a person's terminal here: everything that is not plain is shown as \xNN. */
-static void say_view(struct cc_buf *out, struct cc_view view)
+void cc_event_safe(struct cc_buf *out, struct cc_view view)
 {
 	size_t at = 0;
 
@@ -216,7 +218,7 @@ static void say_view(struct cc_buf *out, struct cc_view view)
 
 static void say_safe(struct cc_buf *out, const char *text)
 {
-	say_view(out, cc_view_of(text));
+	cc_event_safe(out, cc_view_of(text));
 }
 
 void cc_event_say(const struct cc_event *event, struct cc_buf *out)
@@ -229,7 +231,7 @@ void cc_event_say(const struct cc_event *event, struct cc_buf *out)
 			cc_buf_addf(out, " %d", event->exit_code);
 		if (event->content.len) {
 			cc_buf_adds(out, ": ");
-			say_view(out, event->content);
+			cc_event_safe(out, event->content);
 		}
 		return;
 	}
@@ -249,11 +251,11 @@ void cc_event_say(const struct cc_event *event, struct cc_buf *out)
 		cc_buf_adds(out, ")");
 	}
 	if (violation->grant && violation->grant[0]) {
-		cc_buf_adds(out, "; allow with: ");
-		say_safe(out, violation->grant);
 		/* One flag a file would be a long evening with a tree of dependencies. */
 		if (strncmp(violation->grant, "--allow-name ", 13) == 0 && violation->target &&
 		    cc_path_in_packages(cc_view_of(violation->target)))
-			cc_buf_adds(out, ", or all dependency trees with: --preset packages");
+			cc_buf_adds(out, "; all dependency trees with: --preset packages");
+		cc_buf_adds(out, "; allow with: ");
+		say_safe(out, violation->grant);
 	}
 }

@@ -48,6 +48,7 @@ struct cc_violation {
 /* Of the network: which rules decided, and what a finished connection moved. */
 struct cc_event_net {
 	const char *closed; /* host:port; NULL: it is no end of a connection */
+	bool ech;           /* its TLS client hid a name, or seemed to */
 	const char *proto;
 	int64_t generation; /* of the rules; 0 = the first */
 	int64_t up, down;   /* bytes, seen from the client */
@@ -72,6 +73,8 @@ CC_MUST enum cc_code cc_event_read(const struct cc_json *root, struct cc_event *
 /* One line, newline included. */
 void cc_event_write(const struct cc_event *event, struct cc_buf *out);
 /* One line for a person, no newline: what happened, which rule, the flag. */
+/* Bytes of anybody's for a terminal: what is not plain comes out as \\xNN. */
+void cc_event_safe(struct cc_buf *out, struct cc_view text);
 void cc_event_say(const struct cc_event *event, struct cc_buf *out);
 
 #endif

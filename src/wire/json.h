@@ -80,9 +80,9 @@ void cc_jsonw_view(struct cc_jsonw *w, struct cc_view text);
 void cc_jsonw_int(struct cc_jsonw *w, int64_t value);
 void cc_jsonw_bool(struct cc_jsonw *w, bool value);
 void cc_jsonw_null(struct cc_jsonw *w);
-/* A value as it was read; a text that is one value already. */
-void cc_jsonw_node(struct cc_jsonw *w, const struct cc_json *node);
-void cc_jsonw_raw(struct cc_jsonw *w, const char *key, const char *text);
+void cc_jsonw_raw(struct cc_jsonw *w, const char *json); /* one value, written as it is: constants of ours only */
+/* A value of a document that was read. */
+void cc_jsonw_copy(struct cc_jsonw *w, const struct cc_json *value);
 /* key + value in one call */
 void cc_jsonw_kstr(struct cc_jsonw *w, const char *key, const char *text);
 void cc_jsonw_kint(struct cc_jsonw *w, const char *key, int64_t value);

@@ -123,6 +123,12 @@ void cc_jsonw_int(struct cc_jsonw *w, int64_t value)
 	cc_buf_addf(w->out, "%lld", (long long)value);
 }
 
+void cc_jsonw_raw(struct cc_jsonw *w, const char *json)
+{
+	separate(w);
+	cc_buf_adds(w->out, json);
+}
+
 void cc_jsonw_bool(struct cc_jsonw *w, bool value)
 {
 	separate(w);
@@ -162,35 +168,36 @@ void cc_jsonw_kstrv(struct cc_jsonw *w, const char *key, const struct cc_strv *l
 	cc_jsonw_end(w);
 }
 
-void cc_jsonw_node(struct cc_jsonw *w, const struct cc_json *node)
+void cc_jsonw_copy(struct cc_jsonw *w, const struct cc_json *value)
 {
-	bool object = node->kind == CC_JSON_OBJECT;
+	static const char *const words[] = {
+		[CC_JSON_NULL] = "null", [CC_JSON_FALSE] = "false", [CC_JSON_TRUE] = "true"};
 
-	if (node->kind == CC_JSON_STRING) {
-		cc_jsonw_view(w, node->text);
-	} else if (node->kind == CC_JSON_INT) {
-		cc_jsonw_int(w, node->integer);
-	} else if (node->kind == CC_JSON_TRUE || node->kind == CC_JSON_FALSE) {
-		cc_jsonw_bool(w, node->kind == CC_JSON_TRUE);
-	} else if (object || node->kind == CC_JSON_ARRAY) {
-		if (object)
-			cc_jsonw_object(w);
-		else
-			cc_jsonw_array(w);
-		for (const struct cc_json *m = node->child; m; m = m->next) {
-			if (object)
-				cc_jsonw_key(w, m->key.ptr);
-			cc_jsonw_node(w, m);
-		}
-		cc_jsonw_end(w);
-	} else {
-		cc_jsonw_null(w);
+	switch (value->kind) {
+	case CC_JSON_NULL:
+	case CC_JSON_FALSE:
+	case CC_JSON_TRUE:
+		cc_jsonw_raw(w, words[value->kind]);
+		return;
+	case CC_JSON_INT:
+	case CC_JSON_REAL:
+		separate(w);
+		cc_buf_add(w->out, value->text.ptr, value->text.len);
+		return;
+	case CC_JSON_STRING:
+		cc_jsonw_view(w, value->text);
+		return;
+	case CC_JSON_ARRAY:
+		cc_jsonw_array(w);
+		break;
+	case CC_JSON_OBJECT:
+		cc_jsonw_object(w);
+		break;
 	}
-}
-
-void cc_jsonw_raw(struct cc_jsonw *w, const char *key, const char *text)
-{
-	cc_jsonw_key(w, key);
-	w->after_key = false;
-	cc_buf_adds(w->out, text);
+	for (const struct cc_json *child = value->child; child; child = child->next) {
+		if (value->kind == CC_JSON_OBJECT)
+			cc_jsonw_key(w, child->key.ptr);
+		cc_jsonw_copy(w, child);
+	}
+	cc_jsonw_end(w);
 }

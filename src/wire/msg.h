@@ -37,17 +37,18 @@
  *   listen  {kinds}                             fds: the sockets of cc-init's "listeners", and the host's own listeners
  *                                               for published ports ("publish"); once
  *   sockets {}                                  fds: what cc-init answered
- * cc-proxy -> owner
+ *   end     {}                                  the inside is gone: close all, tell the rest, go
+ * cc-proxy -> owner (one packet may hold several, a line each: what is not urgent is sent together)
  *   ready   {generation}                        after policy and listen were taken, and after each later policy
  *   failed  {step, errno, text}                 a later policy that cannot be read: the last good one stays in force;
  *                                               anything else: the proxy exits 125
  *   net     {verdict:"allow"|"deny", proto, host, port, reason, entry, grant, class, address, [detail], count}
  *           proto: connect http socks5 socks4 transparent dns host publish gateway; one "allow" per upstream
  * connection; the first denial of each (host, port, reason) at once, repeats counted and told every 5 s; "allow"
- * without class: it was allowed, but detail says why it could not be made closed  {proto, host, port, up, down, ms}
- *   sockets {count}                             the owner is to ask cc-init for them
- *   gateway {port}                              fds: one end of a connection to the reserved name, for the owner
- *   [dropped] in any of them: so many messages found the owner's socket and the queue full
+ * without class: it was allowed, but detail says why it could not be made closed  {proto, host, port, up, down, ms,
+ * [ech]} sockets {count}                             the owner is to ask cc-init for them bye     {} before it goes,
+ * when [dropped] is not told yet gateway {port}                              fds: one end of a connection to the
+ * reserved name, for the owner [dropped] in any of them: so many messages found the owner's socket and the queue full
  *
  * End of file on the socket means that the peer is gone: helpers exit at once, owners end the session. */
 #ifndef CC_WIRE_MSG_H
@@ -56,7 +57,7 @@
 #include "base/buf.h"
 #include "wire/json.h"
 
-enum { CC_SETUP_VERSION = 1, CC_PORT_HTTP = 3128, CC_PORT_SOCKS = 1080, CC_PORT_CATCH = 3129, CC_PORT_DNS = 53 };
+enum { CC_SETUP_VERSION = 1, CC_PORT_DNS = 53 };
 
 /* Exit code of a helper that refused to go on. */
 enum { CC_EXIT_NOT_ESTABLISHED = 125 };

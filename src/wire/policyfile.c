@@ -20,7 +20,7 @@ struct key {
 	const char *section, *name; /* section NULL: at the top */
 	enum shape shape;
 	bool tightens; /* may stand in a project file */
-	size_t list;   /* offset of the list in struct cc_policy */
+	size_t list;   /* offset of the list or switch in struct cc_policy */
 	entry_check *check;
 	const char *text; /* for the schema */
 };
@@ -42,7 +42,8 @@ static const struct key keys[] = {
 	LIST_KEY("filesystem", "allowSockets", false, allow_sockets, check_path,
 		 "Unix sockets of the host that may be connected to."),
 	LIST_KEY("filesystem", "presets", false, presets, check_preset, "packages, tracked, tooling."),
-	{"network", "enabled", SWITCH, true, 0, NULL, "false: every connection is refused."},
+	{"network", "enabled", SWITCH, true, offsetof(struct cc_policy, network), NULL, "false: all is refused."},
+	{"network", "ech", SWITCH, true, offsetof(struct cc_policy, ech), NULL, "false: no encrypted TLS names."},
 	LIST_KEY("network", "allowedDomains", false, allowed_domains, check_domain, "Hosts that may be reached."),
 	LIST_KEY("network", "deniedDomains", true, denied_domains, check_domain, "Hosts that are never reached."),
 	LIST_KEY("network", "privateNames", false, private_names, check_domain,
@@ -50,8 +51,7 @@ static const struct key keys[] = {
 	LIST_KEY("network", "privateCidrs", false, private_cidrs, check_cidr, "Private networks that may be reached."),
 	{"network", "hosts", HOSTS, false, 0, NULL, "Names with the addresses that they are to have."},
 	{"network", "maxConnections", NUMBER, true, 0, NULL, "Connections at once; the smallest number said holds."},
-	{"network", "parentProxy", TEXT, false, 0, NULL,
-	 "An HTTP proxy, http://HOST:PORT, that everything goes through."},
+	{"network", "parentProxy", TEXT, false, 0, NULL, "An HTTP proxy, http://HOST:PORT, for everything."},
 	LIST_KEY(NULL, "env", false, env, check_env, "NAME (the host's value) or NAME=VALUE."),
 };
 
@@ -272,7 +272,7 @@ static enum cc_code read_key(const struct file *f, const struct key *key, const 
 			return refuse_value(f, node, "true or false is expected here");
 		if (f->source == CC_POLICY_PROJECT && node->kind == CC_JSON_TRUE)
 			return refuse_value(f, node, "a project file may only tighten: not allowed here");
-		f->policy->network = node->kind == CC_JSON_TRUE;
+		*(int *)(void *)list_of(f->policy, key) = node->kind == CC_JSON_TRUE;
 		return CC_OK;
 	case NUMBER:
 		return read_number(f, node);
@@ -432,7 +432,7 @@ void cc_policyfile_schema(struct cc_buf *out)
 static bool is_set(const struct cc_policy *policy, const struct key *key)
 {
 	return key->shape == LIST     ? list_in(policy, key)->count > 0
-	       : key->shape == SWITCH ? policy->network >= 0
+	       : key->shape == SWITCH ? *(const int *)(const void *)list_in(policy, key) >= 0
 	       : key->shape == NUMBER ? policy->max_connections > 0
 	       : key->shape == TEXT   ? policy->parent_proxy != NULL
 				      : policy->host_count > 0;
@@ -444,7 +444,7 @@ static void write_value(const struct cc_policy *policy, const struct key *key, s
 
 	cc_jsonw_init(&w, out);
 	if (key->shape == SWITCH)
-		cc_jsonw_bool(&w, policy->network == 1);
+		cc_jsonw_bool(&w, *(const int *)(const void *)list_in(policy, key) == 1);
 	if (key->shape == NUMBER)
 		cc_jsonw_int(&w, policy->max_connections);
 	if (key->shape == TEXT)

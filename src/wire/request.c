@@ -206,7 +206,7 @@ static enum cc_code take_policy(void *into, const struct cc_json *node, struct c
 
 	cc_buf_init(&text, CC_REQUEST_MAX);
 	cc_jsonw_init(&w, &text);
-	cc_jsonw_node(&w, node);
+	cc_jsonw_copy(&w, node);
 	code = cc_buf_check(&text, "the policy", err);
 	if (code == CC_OK)
 		code = cc_policyfile_parse("policy", cc_buf_view(&text), CC_POLICY_OPERATOR, &request->spec.policy,

@@ -103,6 +103,7 @@ static void put_net(struct cc_jsonw *w, const struct cc_net_rules *net)
 	cc_jsonw_kint(w, "conns_max", net->conns_max);
 	cc_jsonw_kint(w, "transparent", net->transparent);
 	cc_jsonw_kbool(w, "gateway", net->gateway);
+	cc_jsonw_kbool(w, "ech", net->ech);
 	cc_jsonw_end(w);
 }
 
@@ -310,7 +311,7 @@ static void take_rule(struct taker *t, const struct cc_json *node, struct cc_rul
 
 static void take_net(struct taker *t, const struct cc_json *node, struct cc_net_rules *net)
 {
-	expect(t, node, CC_JSON_OBJECT, 13);
+	expect(t, node, CC_JSON_OBJECT, 14);
 	net->enabled = take_bool(t, node, "enabled");
 	take_list(t, node, "allow", &net->allow);
 	take_list(t, node, "deny", &net->deny);
@@ -322,6 +323,7 @@ static void take_net(struct taker *t, const struct cc_json *node, struct cc_net_
 	net->conns_max = take_uint(t, node, "conns_max", CC_NET_CONNS_MAX);
 	net->transparent = (enum cc_transparent)take_uint(t, node, "transparent", CC_TRANSPARENT_MUST);
 	net->gateway = take_bool(t, node, "gateway");
+	net->ech = take_bool(t, node, "ech");
 	net->parent = take_optional(t, node, "parent");
 	for (const struct cc_json *m = take_array(t, node, "hosts", sizeof(*net->hosts), &net->hosts);
 	     m && t->code == CC_OK; m = m->next) {

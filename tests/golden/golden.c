@@ -82,11 +82,12 @@ static void set_literal(struct cc_spec *spec)
 
 static const struct {
 	const char *name;
-	void (*set)(struct cc_spec *spec);
+	void (*set)(struct cc_spec *spec); /* NULL: a terminal */
 } cases[] = {{"linux-default", set_default},
 	     {"linux-review", set_review},
 	     {"linux-home", set_home},
-	     {"linux-literal", set_literal}};
+	     {"linux-literal", set_literal},
+	     {"linux-terminal", NULL}};
 
 static void print_case(size_t index, struct cc_buf *out)
 {
@@ -99,8 +100,13 @@ static void print_case(size_t index, struct cc_buf *out)
 	struct cc_err err;
 
 	cc_spec_init(&spec);
-	cases[index].set(&spec);
-	T_OK(cc_rules_compile(&spec, &rule_facts, &rules, &err), err);
+	if (cases[index].set) {
+		cases[index].set(&spec);
+		T_OK(cc_rules_compile(&spec, &rule_facts, &rules, &err), err);
+	} else {
+		ask.shell = "/bin/bash";
+		T_OK(cc_rules_terminal("golden", "/srv/work", NULL, &rule_facts, &rules, &err), err);
+	}
 	T_OK(cc_linux_plan_make(rules, &facts, &ask, &plan, &err), err);
 	cc_linux_plan_print(&plan, out);
 	cc_linux_plan_done(&plan);

@@ -177,11 +177,35 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	"$CCBOX" events --json | grep -q "\"closed\":{\"target\":\"127.0.0.1:$port\",\"process\":\"publish\",\"up\":10,\"down\":14"
 }
 
+@test "publish: a server that listens on one loopback only is reached, whichever it is" {
+	cat >one.py <<-'PY'
+		import socket, sys
+		s = socket.create_server((sys.argv[1], int(sys.argv[2])), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
+		while True:
+		    c, _ = s.accept()
+		    c.sendall(b"served on " + sys.argv[1].encode())
+		    c.close()
+	PY
+	for at in ::1 127.0.0.1; do
+		port=$(free_port)
+		"$CCBOX" run --quiet --publish "$port" -- "$PYTHON" one.py $at "$port" >"$BASE/out" 2>&1 3>&- &
+		SERVER=$!
+		for _ in $(seq 200); do
+			run "$PYTHON" -c 'import socket, sys; print(socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20).recv(100).decode())' "$port"
+			[[ $output != *"served on $at"* ]] || break
+			sleep 0.05
+		done
+		[[ $output == *"served on $at"* ]]
+		kill "$SERVER"
+		wait "$SERVER" || true
+	done
+}
+
 @test "publish of a port that is taken starts nothing" {
 	serve "$PYTHON" "$BASE/echo.py"
 	run "$CCBOX" run --publish "$PORT" -- touch started
 	[ "$status" -eq 125 ]
-	[[ $output == *"$PORT"* ]]
+	[[ $output == *"--publish $PORT: another program listens on that port of this host; end it, or use another port"* ]]
 	[ ! -e started ]
 	run "$CCBOX" run --publish 0 -- touch started
 	[ "$status" -eq 125 ]
@@ -190,12 +214,134 @@ free_port() { "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 	[ ! -e started ]
 }
 
+@test "host-port: a server of the host that listens on ::1 only is reached" {
+	serve "$PYTHON" -u -c 'import socket
+s = socket.create_server(("::1", 0), family=socket.AF_INET6)
+print(s.getsockname()[1])
+while True:
+    c, _ = s.accept(); c.sendall(b"served on ::1"); c.close()'
+	run box --host-port "$PORT" -- "$PYTHON" -c 'import socket, sys; print(socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20).recv(100).decode())' "$PORT"
+	echo "$output"
+	[[ $output == *"served on ::1"* ]]
+}
+
+@test "the session's own ports are neither published nor taken, and it is said" {
+	for port in 3128 1080 3129; do
+		for flag in --publish --host-port; do
+			run "$CCBOX" run "$flag" $port -- touch started
+			[ "$status" -eq 125 ]
+			[[ $output == *"$flag $port: the session's own proxies listen there inside"* ]]
+			[ ! -e started ]
+		done
+	done
+	# nor is it offered
+	run box -- curl -sS --max-time 20 --noproxy '' -x http://127.0.0.1:3128 http://127.0.0.1:1080/
+	[[ $output == *"No entry of this session's allowlist matches"* ]]
+	[[ $output != *"--host-port"* ]]
+}
+
+@test "a client that looks the name up itself and asks a proxy for the address it got is judged by the name" {
+	serve "$PYTHON" "$BASE/echo.py"
+	cat >local.py <<-'PY'
+		import socket, struct, sys
+		addr = socket.gethostbyname("up.test") if sys.argv[2] == "known" else "198.18.99.99"
+		s = socket.create_connection(("127.0.0.1", 1080), 20)
+		s.sendall(b"\5\1\0\5\1\0\1" + socket.inet_aton(addr) + struct.pack(">H", int(sys.argv[1])))
+		print("socks", s.recv(2).hex(), s.recv(10)[1])
+		s.sendall(b"SSH-hello\n")
+		print(s.recv(100).decode())
+	PY
+	run box --transparent on --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" local.py "$PORT" known
+	echo "$output"
+	[[ $output == *"socks 0500 0"* ]]
+	[[ $output == *"got SSH-hello"* ]]
+	"$CCBOX" events --json | grep -q "\"target\":\"up.test:$PORT\""
+	# an address that was never given out stands for nothing: no flag is offered that would not help
+	run box --transparent on --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" local.py "$PORT" unknown
+	[[ $output == *"socks 0500 2"* ]]
+	[[ $output == *"refused network-outbound 198.18.99.99:$PORT (not-allowed)"* ]]
+	[[ $output != *"--allow-host 198.18"* ]]
+}
+
+@test "a flag that was given already is not offered again" {
+	port=$(free_port)
+	run box --publish "$port" --allow-host up.test --host up.test=127.0.0.1 -- curl -sS --max-time 20 "http://up.test:$port/"
+	echo "$output"
+	[[ $output == *"A port of this session itself"* ]]
+	[[ $output == *"refused network-outbound up.test:$port (address)"* ]]
+	[[ $output != *"--host up.test=127.0.0.1"* ]]
+}
+
+# The site of another name on the same server: what a lenient server reads as a request for it must not pass as something
+# else. Asked directly (the twin) the server does answer for it.
+@test "a request in disguise does not reach the site of another name" {
+	cat >"$BASE/sites.py" <<-'PY'
+		import http.server
+		class Site(http.server.BaseHTTPRequestHandler):
+		    def do_GET(self):
+		        body = ("site of " + str(self.headers.get("Host"))).encode()
+		        self.send_response(200)
+		        self.send_header("Content-Length", str(len(body)))
+		        self.end_headers()
+		        self.wfile.write(body)
+		    do_get = do_GET
+		s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+		print(s.server_port, flush=True)
+		s.serve_forever()
+	PY
+	cat >disguise.py <<-'PY'
+		import socket, sys
+		for raw in [b" GET / HTTP/1.1", b"GET\t/ HTTP/1.1", b"GET\t/\tHTTP/1.1", b"GET\x0b/ HTTP/1.1", b"GET\x0c/ HTTP/1.1", b"GET\xa0/ HTTP/1.1", b"GET\x1c/ HTTP/1.1",
+		            b"\tGET / HTTP/1.1", b"get / HTTP/1.1", b"GET  / HTTP/1.1", b"GET / HTTP/1.1"]:
+		    for end in [b"\r\n", b"\n"]:
+		        s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 20)
+		        s.sendall(raw + end + b"Host: evil.test" + end + end)
+		        answer = b""
+		        try:
+		            while b"site of" not in answer and (chunk := s.recv(65536)):
+		                answer += chunk
+		        except OSError:
+		            pass
+		        print(raw, "reached" if b"site of evil.test" in answer else "kept away")
+	PY
+	serve "$PYTHON" "$BASE/sites.py"
+	run "$PYTHON" disguise.py 127.0.0.1 "$PORT"
+	echo "$output"
+	[ "$(grep -c reached <<<"$output")" -ge 12 ]
+	run box --transparent on --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" disguise.py up.test "$PORT"
+	echo "$output"
+	[[ $output != *reached* ]]
+	[ "$(grep -c 'kept away' <<<"$output")" -eq 22 ]
+}
+
+@test "what a session moved is told although it ends with its command" {
+	serve "$PYTHON" "$BASE/echo.py"
+	cat >abrupt.py <<-'PY'
+		import os, socket, sys
+		held = []
+		for i in range(50):
+		    s = socket.create_connection(("up.test", int(sys.argv[1])), 20)
+		    s.sendall(b"SSH-hello\n")
+		    s.recv(100)
+		    held.append(s)
+		for i in range(3):
+		    try:
+		        socket.getaddrinfo("evil.test", 80)
+		    except OSError:
+		        pass
+		os._exit(0)
+	PY
+	run box --transparent on --allow-host up.test --host up.test=127.0.0.1 -- "$PYTHON" abrupt.py "$PORT"
+	[ "$status" -eq 0 ]
+	[ "$("$CCBOX" events --json | grep -c "\"closed\":{\"target\":\"up.test:$PORT\",\"process\":\"transparent\",\"up\":10,\"down\":14")" -eq 50 ]
+	[[ $output == *"refused network-outbound evil.test ("*" times)"* ]]
+}
+
 @test "host-port: that port of the host's loopback, and nothing else of it" {
 	serve "$PYTHON" "$BASE/echo.py"
 	run box -- "$PYTHON" talk.py 127.0.0.1 "$PORT"
 	[ "$status" -ne 0 ]
-	# a session that ends at once takes the record of its last connection with it
-	run box --host-port "$PORT" -- sh -c '"$0" talk.py 127.0.0.1 "$1"; sleep 1' "$PYTHON" "$PORT"
+	run box --host-port "$PORT" -- "$PYTHON" talk.py 127.0.0.1 "$PORT"
 	echo "$output"
 	[[ $output == *"got SSH-hello"* ]]
 	"$CCBOX" events --json | grep -q "port $PORT of this host's loopback is reachable inside"

@@ -39,6 +39,7 @@ load lib
 ./lib/systemd/user/ccbox-server.socket
 ./libexec/ccbox/cc-connect
 ./libexec/ccbox/cc-init
+./libexec/ccbox/cc-keeper
 ./libexec/ccbox/cc-proxy
 ./libexec/ccbox/cc-session
 ./share/bash-completion/completions/ccbox

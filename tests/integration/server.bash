@@ -6,7 +6,8 @@ daemon() {
 	export XDG_DATA_HOME=$BASE/data
 	unset XDG_RUNTIME_DIR CC_SERVER_DATA_DIR
 	SOCK=$BASE/data/ccbox-server/run/server.sock
-	"$CC_SERVER" --port 0 "$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
+	# wrap: what it is started by, where a test says so
+	"${wrap[@]}" "$CC_SERVER" --port 0 "$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
 	SERVER=$!
 	for _ in $(seq 400); do
 		grep -q "listening on /" "$BASE/server.out" 2>/dev/null && break

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "rig.h"
 
+#include "os/peer.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -308,6 +310,128 @@ static void through_parent(const struct rig_policy *policy)
 	rig_event(&rig, "\"ready\" \"generation\":7");
 }
 
+/* ---- encrypted server names: told, and refused where the policy says so */
+
+static bool hello_passes(bool ech)
+{
+	static char text[RIG_TEXT];
+	unsigned char bytes[800];
+	size_t len = rig_hello("echo.test", 200, ech, bytes);
+	char connect[80];
+	char end;
+	int fd;
+	size_t got;
+
+	snprintf(connect, sizeof(connect), "CONNECT echo.test:%u HTTP/1.1\r\n\r\n", echo.port);
+	if (ask(connect, "\r\n\r\n", &fd) != 200)
+		return false;
+	rig_send(fd, bytes, len);
+	shutdown(fd, SHUT_WR);
+	got = rig_read(fd, text, RIG_TEXT, NULL, &end);
+	close(fd);
+	return got == len && memcmp(text, bytes, len) == 0;
+}
+
+/* A listener whose queue is full lets a connection wait; the rules are tightened meanwhile, and then there is room. */
+static void tightened_while_dialling(const struct rig_policy *policy, bool tightened)
+{
+	static char text[RIG_TEXT];
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t len = sizeof(at);
+	struct rig_policy strict = *policy;
+	int slow = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int held[2];
+	char connect_to[80];
+	char end;
+	int fd;
+
+	strict.deny = "denied.test own.test";
+	if (bind(slow, (struct sockaddr *)&at, len) < 0 || listen(slow, 0) < 0 ||
+	    getsockname(slow, (struct sockaddr *)&at, &len) < 0)
+		exit(1);
+	held[0] = rig_connect(ntohs(at.sin_port));
+	fd = rig_connect(rig.http);
+	snprintf(connect_to, sizeof(connect_to), "CONNECT own.test:%u HTTP/1.1\r\n\r\n", ntohs(at.sin_port));
+	rig_send(fd, connect_to, strlen(connect_to));
+	status_of("CONNECT evil.test:443 HTTP/1.1\r\n\r\n"); /* behind it: the dial is under way */
+	if (tightened)
+		rig_policy(&rig, &strict, 50);
+	if (tightened)
+		rig_event(&rig, "\"ready\" \"generation\":50");
+	held[1] = accept(slow, NULL, NULL); /* now there is room for the proxy's */
+	rig_read(fd, text, RIG_TEXT, "\r\n", &end);
+	tap(strstr(text, tightened ? " 403 " : " 200 ") != NULL, "3",
+	    tightened ? "rules that were tightened during a dial refuse what it made" : "without that it is connected");
+	close(fd);
+	close(slow);
+	close(held[0]);
+	close(held[1]);
+	rig_policy(&rig, policy, 51);
+	rig_event(&rig, "\"ready\" \"generation\":51");
+}
+
+static void encrypted_names(const struct rig_policy *policy)
+{
+	struct rig_policy strict = *policy;
+
+	strict.no_ech = true;
+	tap(hello_passes(true) && rig_event(&rig, "\"closed\" \"echo.test\" \"ech\":true"), "2.6",
+	    "an encrypted server name passes beside the true one, and is told");
+	rig_policy(&rig, &strict, 30);
+	tap(rig_event(&rig, "\"ready\" \"generation\":30"), "2.6", "rules that refuse it");
+	tap(!hello_passes(true) && rig_event(&rig, "\"deny\" \"sni\" ECH"), "2.6", "it is refused, by its own reason");
+	{
+		unsigned char bytes[800];
+		static char text[RIG_TEXT];
+		size_t len = rig_hello("echo.test", 200, true, bytes);
+		char connect[80];
+		char end;
+		int fd;
+
+		rig_policy(&rig, policy, 32);
+		rig_event(&rig, "\"ready\" \"generation\":32");
+		snprintf(connect, sizeof(connect), "CONNECT echo.test:%u HTTP/1.1\r\n\r\n", echo.port);
+		ask(connect, "\r\n\r\n", &fd);
+		rig_send(fd, bytes, len);
+		rig_read(fd, text, len + 1, NULL, &end);
+		rig_policy(&rig, &strict, 33);
+		rig_event(&rig, "\"ready\" \"generation\":33");
+		rig_read(fd, text, RIG_TEXT, NULL, &end);
+		tap(end == 'R', "3", "and one that is open is closed by such rules");
+		close(fd);
+	}
+	tap(hello_passes(false), "2.6", "a hello without it passes");
+	rig_policy(&rig, policy, 31);
+	tap(rig_event(&rig, "\"ready\" \"generation\":31"), "2.6", "and back");
+}
+
+/* ---- the session ends: what is open then is told before the proxy goes */
+
+static void the_last_words(void)
+{
+	static const char message[] = "{\"m\":\"end\"}";
+	char connect[80];
+	struct cc_err err;
+	int fds[40];
+	int told = 0;
+	int made = 0;
+
+	snprintf(connect, sizeof(connect), "CONNECT echo.test:%u HTTP/1.1\r\n\r\n", echo.port);
+	for (int i = 0; i < 40; i++)
+		made += ask(connect, "\r\n\r\n", &fds[i]) == 200;
+	for (int i = 0; i < 5; i++)
+		status_of("CONNECT last.evil:443 HTTP/1.1\r\n\r\n");
+	tap(made == 40 && cc_peer_send(rig.control, message, sizeof(message) - 1, NULL, 0, &err) == CC_OK, "9",
+	    "40 tunnels are open when the session ends");
+	while (told < 40 && rig_event(&rig, "\"closed\" \"echo.test\""))
+		told++;
+	tap(told == 40, "9", "each is told with its bytes");
+	tap(rig_event(&rig, "\"deny\" \"last.evil\" \"count\":4"), "9", "and the refusals that were only counted");
+	for (int i = 0; i < 40; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 static void switched_off(const struct rig_policy *policy)
 {
 	struct rig_policy off = *policy;
@@ -342,8 +466,14 @@ int main(int argc, char **argv)
 	gateway();
 	owner_ports(&policy);
 	limit(&policy);
+	encrypted_names(&policy);
+	tightened_while_dialling(&policy, false);
+	tightened_while_dialling(&policy, true);
 	through_parent(&policy);
 	switched_off(&policy);
+	rig_policy(&rig, &policy, 40);
+	tap(rig_event(&rig, "\"ready\" \"generation\":40"), "9", "on again");
+	the_last_words();
 	tap(rig_stop(&rig) == 0, "7.1", "the proxy ends when its owner does");
 	return tap_end();
 }

@@ -331,37 +331,6 @@ static size_t open_tunnel(int *out_fd, const char *host, uint16_t port, char *te
 	return rig_read(*out_fd, text, RIG_TEXT, "\r\n\r\n", &end);
 }
 
-/* A ClientHello for name (NULL: none) in records of at most size bytes. */
-static size_t hello(const char *name, size_t size, unsigned char *out)
-{
-	unsigned char body[600] = {1, 0, 0, 0, 3, 3};
-	size_t at = 4 + 2 + 32;
-	size_t len = name ? strlen(name) : 0;
-	size_t made = 0;
-
-	body[at] = 0; /* session id */
-	memcpy(body + at + 1, "\0\2\x13\1\1\0", 6);
-	at += 7;
-	body[at + 1] = (unsigned char)(name ? len + 9 : 0);
-	if (name) {
-		memcpy(body + at + 2,
-		       (unsigned char[]){0, 0, 0, (unsigned char)(len + 5), 0, (unsigned char)(len + 3), 0, 0,
-					 (unsigned char)len},
-		       9);
-		memcpy(body + at + 11, name, len);
-	}
-	at += 2 + (name ? len + 9 : 0);
-	body[3] = (unsigned char)(at - 4);
-	for (size_t from = 0; from < at; from += size) {
-		size_t part = at - from < size ? at - from : size;
-
-		memcpy(out + made, (unsigned char[]){0x16, 3, 1, 0, (unsigned char)part}, 5);
-		memcpy(out + made + 5, body + from, part);
-		made += 5 + part;
-	}
-	return made;
-}
-
 static const struct {
 	const char *number;
 	const char *label;
@@ -386,7 +355,7 @@ static void server_names(void)
 
 	for (size_t i = 0; i < sizeof(hellos) / sizeof(hellos[0]); i++) {
 		unsigned char bytes[800];
-		size_t len = hello(hellos[i].name, hellos[i].record, bytes);
+		size_t len = rig_hello(hellos[i].name, hellos[i].record, false, bytes);
 		unsigned before = atomic_load(&echo.received);
 		size_t piece = hellos[i].slow ? 1 : len;
 		size_t got;

@@ -21,6 +21,40 @@
 static unsigned tap_count;
 static unsigned tap_failed;
 
+size_t rig_hello(const char *name, size_t size, bool ech, unsigned char *out)
+{
+	static const unsigned char ech_ext[] = {0xfe, 0x0d, 0, 3, 'a', 'b', 'c'};
+	unsigned char body[600] = {1, 0, 0, 0, 3, 3};
+	size_t at = 4 + 2 + 32;
+	size_t len = name ? strlen(name) : 0;
+	size_t exts = (name ? len + 9 : 0) + (ech ? sizeof(ech_ext) : 0);
+	size_t made = 0;
+
+	body[at] = 0; /* session id */
+	memcpy(body + at + 1, "\0\2\x13\1\1\0", 6);
+	at += 7;
+	body[at + 1] = (unsigned char)exts;
+	if (name) {
+		memcpy(body + at + 2,
+		       (unsigned char[]){0, 0, 0, (unsigned char)(len + 5), 0, (unsigned char)(len + 3), 0, 0,
+					 (unsigned char)len},
+		       9);
+		memcpy(body + at + 11, name, len);
+	}
+	at += 2 + exts;
+	if (ech)
+		memcpy(body + at - sizeof(ech_ext), ech_ext, sizeof(ech_ext));
+	body[3] = (unsigned char)(at - 4);
+	for (size_t from = 0; from < at; from += size) {
+		size_t part = at - from < size ? at - from : size;
+
+		memcpy(out + made, (unsigned char[]){0x16, 3, 1, 0, (unsigned char)part}, 5);
+		memcpy(out + made + 5, body + from, part);
+		made += 5 + part;
+	}
+	return made;
+}
+
 void tap(bool ok, const char *number, const char *label)
 {
 	tap_failed += !ok;
@@ -89,6 +123,7 @@ static void write_policy(const struct rig_policy *policy, struct cc_buf *out)
 	net->parent = policy->parent ? strdup(policy->parent) : NULL;
 	net->conns_max = policy->conns_max;
 	net->gateway = policy->gateway;
+	net->ech = !policy->no_ech;
 	add_hosts(net, policy->hosts ? policy->hosts : "");
 	cc_jsonw_init(&w, out);
 	cc_jsonw_object(&w);
@@ -194,33 +229,52 @@ static bool holds_words(const char *text, const char *words)
 	return all;
 }
 
-bool rig_event(struct rig *rig, const char *words)
-{
-	int fd;
-	bool found = rig_event_fd(rig, words, &fd);
-
-	cc_fd_close(&fd);
-	return found;
-}
-
-bool rig_event_fd(struct rig *rig, const char *words, int *out_fd)
+static bool next_event(struct rig *rig, const char *words, int *out_fd, char *text, size_t max)
 {
 	static struct cc_peer_msg msg;
 	struct cc_err err;
 
 	*out_fd = -1;
 	for (;;) {
-		cc_peer_msg_close(&msg);
-		if (cc_peer_recv_wait(rig->control, RIG_WAIT_MS, &msg, &err) != CC_OK || msg.len == 0)
-			return false;
+		char *line = rig->rest;
+
+		if (!line) {
+			cc_peer_msg_close(&msg);
+			if (cc_peer_recv_wait(rig->control, RIG_WAIT_MS, &msg, &err) != CC_OK || msg.len == 0)
+				return false;
+			line = msg.text;
+		}
+		rig->rest = strchr(line, '\n'); /* a packet may hold several messages */
+		if (rig->rest)
+			*rig->rest++ = '\0';
 		if (getenv("RIG_VERBOSE"))
-			printf("# %s\n", msg.text);
-		if (!holds_words(msg.text, words))
+			printf("# %s\n", line);
+		if (!holds_words(line, words))
 			continue;
 		if (msg.fd_count)
 			*out_fd = cc_fd_take(&msg.fds[0]);
+		snprintf(text, max, "%s", line);
 		return true;
 	}
+}
+
+bool rig_event_fd(struct rig *rig, const char *words, int *out_fd)
+{
+	return next_event(rig, words, out_fd, NULL, 0);
+}
+
+bool rig_event_text(struct rig *rig, const char *words, char *text, size_t max)
+{
+	int fd;
+	bool found = next_event(rig, words, &fd, text, max);
+
+	cc_fd_close(&fd);
+	return found;
+}
+
+bool rig_event(struct rig *rig, const char *words)
+{
+	return rig_event_text(rig, words, NULL, 0);
 }
 
 int rig_stop(struct rig *rig)

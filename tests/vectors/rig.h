@@ -24,6 +24,7 @@ struct rig_policy {
 	unsigned conns_max;
 	bool gateway;
 	bool off;
+	bool no_ech;
 };
 
 struct rig {
@@ -32,6 +33,7 @@ struct rig {
 	uint16_t http;
 	uint16_t socks;
 	uint16_t dns;
+	char *rest;     /* of the owner's last packet */
 	unsigned files; /* before rig_start: its limit of open files, 0 = ours */
 };
 void rig_start(struct rig *rig, const char *binary, const struct rig_policy *policy);
@@ -40,6 +42,8 @@ void rig_policy(struct rig *rig, const struct rig_policy *policy, int generation
 bool rig_event(struct rig *rig, const char *words);
 /* The same, and the descriptor that came with it (-1: none). */
 bool rig_event_fd(struct rig *rig, const char *words, int *out_fd);
+/* The same, and its text. */
+bool rig_event_text(struct rig *rig, const char *words, char *text, size_t max);
 int rig_stop(struct rig *rig); /* the exit code */
 long rig_status(const struct rig *rig,
 		const char *what); /* a number of the proxy's status file ("RssAnon"), -1: none */
@@ -67,6 +71,10 @@ int rig_connect(uint16_t port);
  * *out_end: 'E' end, 'R' reset, 'T' time, '.' until was found. */
 size_t rig_read(int fd, char *text, size_t max, const char *until, char *out_end);
 bool rig_send(int fd, const void *bytes, size_t len);
+
+/* A ClientHello for name (NULL: none), perhaps with an ECH extension, in records of at most size bytes; out has room
+ * for 800. */
+size_t rig_hello(const char *name, size_t size, bool ech, unsigned char *out);
 
 void tap(bool ok, const char *number, const char *label);
 void tap_skip(const char *number, const char *label, const char *why);

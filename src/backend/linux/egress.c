@@ -23,7 +23,11 @@ static enum cc_code listen_here(uint16_t port, int *out_fd, struct cc_err *err)
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
 	    bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, SOMAXCONN) < 0)
-		return cc_fail(err, CC_ESYS, errno, "--publish %u: cannot listen on 127.0.0.1:%u", port, port);
+		return cc_fail(err, CC_ESYS, errno,
+			       errno == EADDRINUSE ? "--publish %u: another program listens on that port of this host; "
+						     "end it, or use another port inside"
+						   : "--publish %u: cannot listen on this port of 127.0.0.1",
+			       port);
 	*out_fd = cc_fd_take(&fd);
 	return CC_OK;
 }
@@ -95,7 +99,11 @@ enum cc_code cc_native_update(struct cc_box *box, const struct cc_rules *rules, 
 	CC_AUTO_FD file = -1;
 	char message[80];
 	int len = snprintf(message, sizeof(message), "{\"m\":\"policy\",\"generation\":%lld}", (long long)generation);
-	enum cc_code code = cc_native_write_rules(rules, NULL, &file, err);
+	enum cc_code code;
+
+	if (native->egress < 0)
+		return cc_fail(err, CC_EUNSUPPORTED, 0, "this session has the host's network and no rules for it");
+	code = cc_native_write_rules(rules, NULL, &file, err);
 
 	return code == CC_OK ? cc_peer_send(native->egress, message, (size_t)len, &file, 1, err) : code;
 }

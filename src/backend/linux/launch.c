@@ -303,6 +303,28 @@ static enum cc_code enter(const struct cc_launch *how, enum cc_native_step next,
 	return CC_OK;
 }
 
+/* A terminal's network is the host's own (contract 5): nothing to guard, so no proxy. */
+static bool has_proxy(const struct cc_launch *how)
+{
+	return !(*how->rules)->network_open;
+}
+
+/* The proxy gets rules and listeners, and cc-init goes on while it starts. */
+static enum cc_code start_egress(const struct cc_launch *how, struct cc_native_box *box, int setup,
+				 enum cc_native_step *step, struct cc_err *err)
+{
+	enum cc_code code = enter(how, CC_STEP_POLICY, step, err);
+
+	if (code == CC_OK)
+		code = cc_native_say(box->egress, "policy", &setup, 1, err);
+	if (code == CC_OK)
+		code = cc_native_listen(box, (*how->rules)->net, how->bridge, err);
+	cc_peer_msg_close(&box->msg);
+	if (code == CC_OK)
+		code = cc_native_say(box->init, "go", NULL, 0, err);
+	return code == CC_OK ? expect(box, box->egress, "cc-proxy", "ready", err) : code;
+}
+
 static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_box *box, enum cc_native_step *step,
 				struct cc_err *err)
 {
@@ -323,17 +345,8 @@ static enum cc_code shake_hands(const struct cc_launch *how, struct cc_native_bo
 		code = same_roots(box, *how->rules, err);
 	if (code != CC_OK)
 		return code;
-	code = enter(how, CC_STEP_POLICY, step, err);
-	if (code != CC_OK)
-		return code;
-	code = cc_native_say(box->egress, "policy", &setup, 1, err);
-	if (code == CC_OK)
-		code = cc_native_listen(box, (*how->rules)->net, how->bridge, err);
+	code = has_proxy(how) ? start_egress(how, box, setup, step, err) : cc_native_say(box->init, "go", NULL, 0, err);
 	cc_peer_msg_close(&box->msg);
-	if (code == CC_OK)
-		code = cc_native_say(box->init, "go", NULL, 0, err);
-	if (code == CC_OK)
-		code = expect(box, box->egress, "cc-proxy", "ready", err);
 	if (code != CC_OK)
 		return code;
 	code = enter(how, CC_STEP_READY, step, err);
@@ -380,11 +393,13 @@ static enum cc_code start_all(const struct cc_launch *how, struct cc_native_box 
 		code = start_bwrap(how, box, init_end, diag_end, err);
 	if (code != CC_OK)
 		return code;
-	code = enter(how, CC_STEP_PROXY, step, err);
-	if (code == CC_OK)
-		code = cc_peer_pair(&box->egress, &proxy_end, err);
-	if (code == CC_OK)
-		code = start_proxy(how, box, proxy_end, diag_end, err);
+	if (has_proxy(how)) {
+		code = enter(how, CC_STEP_PROXY, step, err);
+		if (code == CC_OK)
+			code = cc_peer_pair(&box->egress, &proxy_end, err);
+		if (code == CC_OK)
+			code = start_proxy(how, box, proxy_end, diag_end, err);
+	}
 	if (code == CC_OK)
 		code = finish(how, box, err);
 	return code;
@@ -443,7 +458,8 @@ enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_b
 	code = start_all(how, box, &step, &why);
 	if (code == CC_OK)
 		code = shake_hands(how, box, &step, &why);
-	if (code == CC_OK && !(cc_fd_set_nonblock(box->init, true) && cc_fd_set_nonblock(box->egress, true)))
+	if (code == CC_OK &&
+	    !(cc_fd_set_nonblock(box->init, true) && (box->egress < 0 || cc_fd_set_nonblock(box->egress, true))))
 		code = cc_fail(&why, CC_ESYS, errno, "fcntl");
 	if (code == CC_OK) {
 		*out_box = &box->box;

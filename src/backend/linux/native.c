@@ -116,11 +116,13 @@ static enum cc_code native_fetch(struct cc_box *box, int id, const char *message
 static size_t native_watch(const struct cc_box *box, int fds[CC_BOX_WATCH])
 {
 	const struct cc_native_box *native = (const struct cc_native_box *)box;
+	const int all[] = {native->init, native->egress, native->diag};
+	size_t count = 0;
 
-	fds[0] = native->init;
-	fds[1] = native->egress;
-	fds[2] = native->diag;
-	return 3;
+	for (size_t i = 0; i < CC_COUNT(all); i++)
+		if (all[i] >= 0)
+			fds[count++] = all[i];
+	return count;
 }
 
 /* message name -> note */
@@ -133,6 +135,7 @@ static const struct {
 	{"closed", CC_NOTE_CLOSED},       {"file", CC_NOTE_FILE},       {"names", CC_NOTE_NAMES},
 	{"frozen", CC_NOTE_FROZEN},       {"thawed", CC_NOTE_THAWED},   {"failed", CC_NOTE_LOST},
 	{"stopped", CC_NOTE_STOPPED},     {"gateway", CC_NOTE_GATEWAY}, {"ready", CC_NOTE_POLICY},
+	{"bye", CC_NOTE_PASSED},
 };
 
 static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)
@@ -154,9 +157,32 @@ static void note_fill(struct cc_note *note, struct cc_peer_msg *msg)
 	}
 }
 
+/* The next message of that helper, in *out_text; its descriptors in *out_msg. */
+static enum cc_code next_message(struct cc_native_box *box, int fd, struct cc_peer_msg **out_msg,
+				 struct cc_view *out_text, struct cc_err *err)
+{
+	struct cc_peer_msg *msg = fd == box->egress ? &box->packet : &box->msg;
+	size_t from = fd == box->egress ? box->at : 0;
+	enum cc_code code = from ? CC_OK : cc_peer_recv(fd, msg, err);
+	const char *end;
+
+	*out_msg = msg;
+	if (code != CC_OK)
+		return code;
+	*out_text = (struct cc_view){msg->text + from, msg->len - from};
+	end = fd == box->egress ? memchr(out_text->ptr, '\n', out_text->len) : NULL;
+	if (fd == box->egress)
+		box->at = end ? (size_t)(end + 1 - msg->text) : 0;
+	if (end)
+		out_text->len = (size_t)(end - out_text->ptr);
+	return CC_OK;
+}
+
 static enum cc_code native_next(struct cc_box *box, int fd, struct cc_note *out_note, struct cc_err *err)
 {
 	struct cc_native_box *native = (struct cc_native_box *)box;
+	struct cc_peer_msg *msg;
+	struct cc_view text = {NULL, 0};
 	enum cc_code code;
 
 	*out_note = (struct cc_note){.fd = -1};
@@ -164,25 +190,35 @@ static enum cc_code native_next(struct cc_box *box, int fd, struct cc_note *out_
 		cc_native_read_diag(native);
 		return CC_OK;
 	}
-	code = cc_peer_recv(fd, &native->msg, err);
+	code = next_message(native, fd, &msg, &text, err);
 	if (code == CC_ETIMEOUT)
 		return CC_OK;
-	if (code != CC_OK || native->msg.len == 0) {
+	if (code != CC_OK || text.len == 0) {
 		out_note->kind = CC_NOTE_LOST;
 		out_note->text = fd == native->init ? "cc-init ended" : "cc-proxy ended";
 		return CC_OK;
 	}
-	code = cc_json_parse("helper", (struct cc_view){native->msg.text, native->msg.len}, 0, &out_note->doc, err);
+	code = cc_json_parse("helper", text, 0, &out_note->doc, err);
 	if (code == CC_OK && cc_native_pass_sockets(native, fd, cc_json_root(out_note->doc)))
 		out_note->kind = CC_NOTE_PASSED;
 	else if (code == CC_OK)
-		note_fill(out_note, &native->msg);
+		note_fill(out_note, msg);
 	/* Rules that the proxy could not read: it goes on with the ones it has. */
 	if (fd == native->egress && out_note->kind == CC_NOTE_LOST &&
 	    strcmp(cc_json_str(cc_json_root(out_note->doc), "step", ""), "policy") == 0)
 		out_note->kind = CC_NOTE_POLICY;
-	cc_peer_msg_close(&native->msg);
+	cc_peer_msg_close(msg);
 	return code;
+}
+
+/* The inside is gone, and with it the clients; the proxy tells what became of their connections, and goes. */
+static int native_last(struct cc_box *box)
+{
+	struct cc_native_box *native = (struct cc_native_box *)box;
+
+	if (native->egress < 0 || cc_native_say(native->egress, "end", NULL, 0, NULL) != CC_OK)
+		return -1;
+	return native->egress;
 }
 
 /* Closing the sockets tells both helpers to go; cc-init's end ends its whole PID namespace in the kernel. */
@@ -198,6 +234,7 @@ void cc_native_end(struct cc_box *box)
 	cc_proc_end(&native->proxy);
 	cc_fd_close(&native->diag);
 	cc_peer_msg_close(&native->msg);
+	cc_peer_msg_close(&native->packet);
 	cc_buf_done(&native->diag_text);
 	cc_strv_done(&native->roots);
 	free(native);
@@ -216,5 +253,6 @@ const struct cc_backend cc_backend_native_linux = {
 	.watch = native_watch,
 	.next = native_next,
 	.says_goodbye = true,
+	.last = native_last,
 	.end = cc_native_end,
 };

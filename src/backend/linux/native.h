@@ -16,7 +16,9 @@ struct cc_native_box {
 	int diag;   /* standard error of bwrap and cc-init, read end */
 	struct cc_buf diag_text;
 	struct cc_peer_msg msg;
-	struct cc_strv roots; /* which directory each bind was before bubblewrap took it by name */
+	struct cc_peer_msg packet; /* of cc-proxy: one message a line */
+	size_t at;                 /* where the next of them begins; 0: none is left */
+	struct cc_strv roots;      /* which directory each bind was before bubblewrap took it by name */
 };
 
 /* Launch steps in order; each can be made to fail in a twin build. */

@@ -187,12 +187,21 @@ bool cc_net_local(int fd, struct cc_addr *out, uint16_t *out_port)
 	return true;
 }
 
-enum cc_code cc_net_connect_loopback(int fd, uint16_t port, struct cc_err *err)
+enum cc_code cc_net_connect_loopback(int fd, uint16_t port, bool six, struct cc_err *err)
 {
-	static const struct cc_addr loopback = {{127, 0, 0, 1}, 4};
+	static const struct cc_addr v4 = {{127, 0, 0, 1}, 4};
+	static const struct cc_addr v6 = {{[15] = 1}, 16};
+	static const struct cc_addr mapped = {{[10] = 0xff, 0xff, 127, 0, 0, 1}, 16};
 	struct sockaddr_storage to;
-	socklen_t len = to_sockaddr(&loopback, port, &to);
+	int domain = AF_INET;
+	int off = 0;
+	socklen_t len = sizeof(domain);
 
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 || (six && domain != AF_INET6))
+		return cc_fail(err, CC_ESYS, EAFNOSUPPORT, "connect");
+	if (domain == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	len = to_sockaddr(domain == AF_INET ? &v4 : six ? &v6 : &mapped, port, &to);
 	set_options(fd);
 	if (!cc_fd_set_nonblock(fd, true) || (connect(fd, (struct sockaddr *)&to, len) < 0 && errno != EINPROGRESS))
 		return cc_fail(err, CC_ESYS, errno, "connect");

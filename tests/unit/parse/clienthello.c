@@ -147,6 +147,13 @@ static void ech_is_noticed(void **state)
 	cc_buf_add(&bytes, message.data, message.len);
 	assert_int_equal(cc_hello_parse(cc_buf_view(&bytes), &hello, &fault), CC_HELLO_DONE);
 	assert_true(hello.ech);
+	{
+		struct cc_host host = host_of("a.test");
+		struct cc_sniff sniff;
+
+		assert_int_equal(cc_sniff(cc_buf_view(&bytes), false, &host, &sniff), CC_SNIFF_PASS);
+		assert_true(sniff.ech);
+	}
 	/* A length that points outside is never followed. */
 	for (size_t i = 5; i < bytes.len; i++) {
 		unsigned char saved = (unsigned char)bytes.data[i];
@@ -185,6 +192,29 @@ static const struct {
 	{"HTTP/2 in clear", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE, "http"},
 	{"bare LF", "GET / HTTP/1.1\nHost: a.test\n\n", "a.test", false, CC_SNIFF_REFUSE, "http"},
 	{"a head that never ends", "GET / HTTP/1.1\r\nHost: a.test\r\n", "a.test", true, CC_SNIFF_REFUSE, "http"},
+	{"an empty line first", "\r\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE,
+	 "http"},
+	{"a bare empty line first", "\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE,
+	 "http"},
+	{"an empty line, the own Host", "\r\nGET / HTTP/1.1\r\nHost: a.test\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE,
+	 "http"},
+	{"a space first", " GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE, "http"},
+	{"tabs between", "GET\t/\tHTTP/1.1\r\nHost: evil.test\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE, "http"},
+	{"a form feed between", "GET\f/ HTTP/1.1\r\nHost: evil.test\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE, "http"},
+	{"a Latin-1 space between", "GET\xa0/ HTTP/1.1\r\nHost: evil.test\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE,
+	 "http"},
+	{"small letters", "get / http/1.1\r\nHost: evil.test\r\n\r\n", "a.test", false, CC_SNIFF_REFUSE, "http"},
+	{"small letters so far", "po", "a.test", false, CC_SNIFF_MORE, "opaque"},
+	{"small letters of no method", "head of a line", "a.test", false, CC_SNIFF_MORE, "opaque"},
+	{"an empty line alone, so far", "\r\n", "a.test", false, CC_SNIFF_MORE, "opaque"},
+	{"an empty line alone", "\r\n", "a.test", true, CC_SNIFF_PASS, "opaque"},
+	{"a TLS warning first", "\x15\x03\x01\x01\x02\x01\x64\x16\x03\x01", "a.test", false, CC_SNIFF_REFUSE, "tls"},
+	{"a TLS record of another kind", "\x17\x03\x03", "a.test", false, CC_SNIFF_REFUSE, "tls"},
+	{"its first byte", "\x15", "a.test", false, CC_SNIFF_MORE, "opaque"},
+	{"no TLS after all", "\x15\x04", "a.test", false, CC_SNIFF_PASS, "opaque"},
+	{"an old hello", "\x80\x2e\x01\x03\x01\x15", "a.test", false, CC_SNIFF_REFUSE, "tls"},
+	{"an old hello to a literal", "\x80\x2e\x01\x03\x01\x15", "127.0.0.1", false, CC_SNIFF_PASS, "tls"},
+	{"no old hello", "\x80\x2e\x02\x03", "a.test", false, CC_SNIFF_PASS, "opaque"},
 	{"nothing, and over", "", "a.test", true, CC_SNIFF_PASS, "opaque"},
 };
 

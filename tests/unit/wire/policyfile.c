@@ -11,7 +11,7 @@ static const struct {
 	 "{\"$schema\":\"x\",\"filesystem\":{\"allowWrite\":[\"/w\",\"~/x\"],\"denyWrite\":[\"**/*.sql\",\"/a/b\"],"
 	 "\"denyRead\":[\"~/.secrets\"],\"allowRead\":[\"/lib2\"],\"allowNames\":[\"**/testdata/**\"],"
 	 "\"allowPaths\":[\"/r/.vscode\"],\"allowSockets\":[\"/r/s.sock\"],\"presets\":[\"packages\"]},"
-	 "\"network\":{\"enabled\":true,\"allowedDomains\":[\"*.example.com\"],\"deniedDomains\":[\"bad.example\"],"
+	 "\"network\":{\"enabled\":true,\"ech\":false,\"allowedDomains\":[\"*.example.com\"],\"deniedDomains\":[\"bad.example\"],"
 	 "\"privateNames\":[\"db.internal\"],\"privateCidrs\":[\"10.0.0.0/8\"],\"hosts\":{\"db.internal\":[\"10.0.0.1\"],"
 	 "\"x.internal\":\"10.0.0.2\"},\"maxConnections\":300,\"parentProxy\":\"http://p.test:3128\"},\"env\":[\"FOO\",\"BAR=baz\"]}",
 	 CC_POLICY_OPERATOR, NULL},
@@ -53,6 +53,9 @@ static const struct {
 	 "p:1:13: a project file may only tighten: not allowed here"},
 	{"a project file that turns the network on", "{\"network\":{\"enabled\":true}}", CC_POLICY_PROJECT,
 	 "p:1:23: a project file may only tighten: not allowed here"},
+	{"a project file may refuse encrypted names", "{\"network\":{\"ech\":false}}", CC_POLICY_PROJECT, NULL},
+	{"a project file that lets them through", "{\"network\":{\"ech\":true}}", CC_POLICY_PROJECT,
+	 "p:1:19: a project file may only tighten: not allowed here"},
 	{"a project file that passes a variable", "{\"env\":[\"X\"]}", CC_POLICY_PROJECT,
 	 "p:1:2: a project file may only tighten: not allowed here"},
 	{"a project file may bound its connections", "{\"network\":{\"maxConnections\":8}}", CC_POLICY_PROJECT, NULL},
@@ -127,6 +130,7 @@ static void what_is_written_reads_the_same(void **state)
 	assert_string_equal(first.data, second.data);
 	assert_int_equal(two.host_count, 2);
 	assert_int_equal(two.network, 1);
+	assert_int_equal(two.ech, 0);
 	assert_int_equal(two.max_connections, 300);
 	assert_string_equal(two.parent_proxy, "http://p.test:3128");
 	cc_buf_done(&first);
@@ -150,6 +154,7 @@ static void off_wins_in_a_merge(void **state)
 	     err);
 	T_OK(cc_policyfile_parse("c", cc_view_of("{}"), CC_POLICY_OPERATOR, &policy, &err), err);
 	assert_int_equal(policy.network, 0);
+	assert_int_equal(policy.ech, -1);
 	cc_policy_done(&policy);
 }
 

@@ -1,0 +1,33 @@
+/* start.h - what every verb that starts a session does first: settings from all sources, the plan, the event log. */
+#ifndef CC_CLI_START_H
+#define CC_CLI_START_H
+
+#include "cli/options.h"
+#include "session/bridge.h"
+#include "session/eventlog.h"
+#include "session/prepare.h"
+
+#include <limits.h>
+
+struct cc_start {
+	struct cc_ask_run ask;
+	struct cc_prepared prepared;
+	struct cc_bridge bridge;
+	char cwd[PATH_MAX];
+	bool rules_only; /* set before cc_start_prepare: no sandbox is meant, only its rules */
+	size_t used;     /* words of argv that were options, "--" included */
+};
+
+/* Settings from everywhere (config.h). start is released with cc_start_done whatever happened. verb: CC_FOR_*. */
+CC_MUST enum cc_code cc_start_gather(struct cc_start *start, unsigned verb, char *const *argv, char *const *env,
+				     struct cc_err *err);
+/* program: the command's first word, or NULL. */
+CC_MUST enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char *const *env,
+				      struct cc_err *err);
+void cc_start_done(struct cc_start *start);
+/* --events, or the default log of the session. */
+CC_MUST enum cc_code cc_start_log(const struct cc_ask_run *ask, char *const *env, struct cc_eventlog *out_log,
+				  struct cc_err *err);
+void cc_start_say_unsandboxed(const struct cc_prepared *prepared);
+
+#endif

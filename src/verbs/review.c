@@ -1,0 +1,121 @@
+#define _GNU_SOURCE
+#include "cli/start.h"
+#include "verbs/verbs.h"
+#include "wire/event.h"
+#include "work/review.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FOUND = 1 };
+
+static void print_text(const struct cc_review *review)
+{
+	printf("%zu commits, %zu changed files\n%s", review->commits, review->entries, review->stat);
+	for (size_t i = 0; i < review->count; i++) {
+		const struct cc_review_finding *finding = &review->items[i];
+		struct cc_buf path;
+
+		cc_buf_init(&path, 4 * PATH_MAX);
+		cc_event_safe(&path, cc_view_of(finding->path));
+		printf("%s %s; rule %s%s%s%s; commit %s\n", finding->kind == CC_REVIEW_REFUSED ? "refused" : "flagged",
+		       path.data ? path.data : "?", finding->rule, finding->why ? " (" : "",
+		       finding->why ? finding->why : "", finding->why ? ")" : "", finding->commit);
+		cc_buf_done(&path);
+	}
+	if (!review->count)
+		printf("nothing that the rules refuse or flag\n");
+}
+
+static void print_json(const struct cc_review *review)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+
+	cc_buf_init(&text, 64 << 20);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kint(&w, "v", 1);
+	cc_jsonw_kint(&w, "commits", (int64_t)review->commits);
+	cc_jsonw_kint(&w, "files", (int64_t)review->entries);
+	cc_jsonw_key(&w, "findings");
+	cc_jsonw_array(&w);
+	for (size_t i = 0; i < review->count; i++) {
+		cc_jsonw_object(&w);
+		cc_jsonw_kstr(&w, "verdict", review->items[i].kind == CC_REVIEW_REFUSED ? "refused" : "flagged");
+		cc_jsonw_kstr(&w, "path", review->items[i].path);
+		cc_jsonw_kstr(&w, "rule", review->items[i].rule);
+		cc_jsonw_kstr(&w, "reason", review->items[i].why);
+		cc_jsonw_kstr(&w, "commit", review->items[i].commit);
+		cc_jsonw_end(&w);
+	}
+	cc_jsonw_end(&w);
+	cc_jsonw_kstr(&w, "stat", review->stat);
+	cc_jsonw_end(&w);
+	printf("%s\n", text.failed ? "{}" : text.data);
+	cc_buf_done(&text);
+}
+
+/* BASE..HEAD, or HEAD alone. */
+static enum cc_code range_of(char *text, struct cc_review_ask *ask, struct cc_err *err)
+{
+	char *dots = text ? strstr(text, "..") : NULL;
+
+	if (!text || !*text || text[0] == '-')
+		return cc_fail(err, CC_EINVAL, 0, "what is to be looked at: ccbox review [OPTIONS] BASE..HEAD");
+	if (dots && strncmp(dots, "...", 3) == 0)
+		return cc_fail(err, CC_EINVAL, 0, "two dots, not three: everything that HEAD has and BASE has not");
+	ask->head = dots ? dots + 2 : text;
+	ask->base = dots ? text : NULL;
+	if (dots)
+		*dots = '\0';
+	if (!*ask->head)
+		ask->head = "HEAD";
+	return dots && !*text ? cc_fail(err, CC_EINVAL, 0, "before the dots stands the commit that is known") : CC_OK;
+}
+
+static enum cc_code review(char *const *argv, char *const *env, bool *out_found, struct cc_err *err)
+{
+	struct cc_start start;
+	struct cc_review_ask ask = {.env = env};
+	struct cc_review result = {0};
+	char *range = NULL;
+	enum cc_code code = cc_start_gather(&start, CC_FOR_EXPLAIN, argv, env, err);
+
+	start.rules_only = true;
+	if (code == CC_OK && argv[start.used] && argv[start.used + 1])
+		code = cc_fail(err, CC_EINVAL, 0, "one range only: ccbox review [OPTIONS] BASE..HEAD");
+	if (code == CC_OK && argv[start.used])
+		range = cc_str_copy(argv[start.used]);
+	if (code == CC_OK)
+		code = range_of(range, &ask, err);
+	if (code == CC_OK)
+		code = cc_start_prepare(&start, NULL, env, err);
+	if (code == CC_OK) {
+		ask.dir = start.cwd;
+		ask.root = start.ask.spec.binds[0].host_path;
+		ask.rules = start.prepared.rules;
+		code = cc_review_run(&ask, &result, err);
+	}
+	if (code == CC_OK && start.ask.json)
+		print_json(&result);
+	else if (code == CC_OK)
+		print_text(&result);
+	for (size_t i = 0; i < result.count; i++)
+		*out_found |= result.items[i].kind == CC_REVIEW_REFUSED;
+	cc_review_done(&result);
+	free(range);
+	cc_start_done(&start);
+	return code;
+}
+
+int cc_verb_review(char *const *argv, char *const *env)
+{
+	struct cc_err err = {0};
+	bool found = false;
+
+	if (review(argv, env, &found, &err) != CC_OK)
+		return cc_give_up(&err);
+	return found ? FOUND : 0;
+}

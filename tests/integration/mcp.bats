@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# ccbox mcp: the tools that work outside the sandbox hold what the sandbox holds, and bash works inside it (contract 4.2).
+load lib
+
+mcp() { python3 "$BATS_TEST_DIRNAME/mcp.py" "$CCBOX" mcp "$@"; }
+
+setup_more() {
+	git init -q .
+	printf 'one\ntwo\nthree\n' >a.txt
+	mkdir -p sub "$BASE/outside"
+	echo secret >"$BASE/outside/s.txt"
+}
+
+@test "the tools of the contract are offered, in chat all, in the modes that read those that read" {
+	run mcp <<<'list'
+	[ "$output" = "read write edit apply_patch search find search_files bash" ]
+	run mcp --mode plan <<<'list'
+	[ "$output" = "read search find search_files" ]
+	run mcp --mode plan <<<'call write {"path":"x","content":"y"}'
+	[[ "$output" == "error no tool"* ]]
+	[ ! -e x ]
+}
+
+@test "read, write, edit, apply_patch, search, find, search_files do their work" {
+	run mcp <<-'E'
+		call read {"path":"a.txt","sel":"2-3"}
+		call write {"path":"deep/er/b.c","content":"int a;\nint b;\n"}
+		call edit {"path":"deep/er/b.c","old_text":"int a","new_text":"int c"}
+		call search {"pattern":"int [bc]","glob":"*.c"}
+		call find {"pattern":"*.c"}
+		call search_files {"query":"deb"}
+	E
+	[[ "$output" == *$'3 lines, hash '*$'\n2\ttwo\n3\tthree\n'* ]]
+	[[ "$output" == *"wrote $PWD/deep/er/b.c: 14 bytes"* ]]
+	[[ "$output" == *$'deep/er/b.c:1:int c;\ndeep/er/b.c:2:int b;'* ]]
+	[[ "$output" == *$'ok deep/er/b.c\nok deep/er/b.c'* ]]
+	[ "$(cat deep/er/b.c)" = $'int c;\nint b;' ]
+	hash=$(echo 'call read {"path":"a.txt"}' | mcp | sed -n 's/.*hash //p')
+	run mcp <<<"call apply_patch {\"edits\":[{\"path\":\"a.txt\",\"file_hash\":\"$hash\",\"start_line\":1,\"end_line\":1,\"replacement\":\"1\"},{\"path\":\"a.txt\",\"file_hash\":\"$hash\",\"start_line\":3,\"end_line\":2,\"replacement\":\"2.5\"}]}"
+	[[ "$output" == "ok patched"* ]]
+	[ "$(tr '\n' ' ' <a.txt)" = "1 two 2.5 three " ]
+	[ -z "$(find . -name '.ccbox-*')" ]
+}
+
+@test "what cannot be done whole is not done at all" {
+	run mcp <<-'E'
+		call edit {"path":"a.txt","edits":[{"old_text":"one","new_text":"1"},{"old_text":"nine","new_text":"9"}]}
+		call edit {"path":"a.txt","old_text":"o","new_text":"0"}
+		call apply_patch {"edits":[{"path":"a.txt","file_hash":"0000000000000000","start_line":1,"end_line":1,"replacement":"x"}]}
+		call edit {"path":"absent","old_text":"a","new_text":"b"}
+		call read {"path":"a.tx"}
+	E
+	[[ "$output" == *"old_text is not in the file"*"old_text is there 2 times"*"has changed"*"is not there"*"near it: a.txt"* ]]
+	[ "$(tr '\n' ' ' <a.txt)" = "one two three " ]
+	# the second of two files is denied: the first keeps what it had
+	hash=$(echo 'call read {"path":"a.txt"}' | mcp | sed -n 's/.*hash //p')
+	echo x >k.key
+	run mcp <<<"call apply_patch {\"edits\":[{\"path\":\"a.txt\",\"file_hash\":\"$hash\",\"start_line\":1,\"end_line\":1,\"replacement\":\"1\"},{\"path\":\"k.key\",\"file_hash\":\"$hash\",\"start_line\":1,\"end_line\":1,\"replacement\":\"1\"}]}"
+	[[ "$output" == error* ]]
+	[ "$(head -n 1 a.txt)" = one ]
+	[ -z "$(find . -name '.ccbox-*')" ]
+}
+
+@test "names that the sandbox refuses are refused by every tool, with rule and flag" {
+	run mcp <<-'E'
+		call write {"path":".env","content":"x"}
+		call write {"path":"sub/../sub/X.PEM","content":"x"}
+		call write {"path":".git/hooks/pre-commit","content":"x"}
+		call write {"path":".git/config","content":"[core]\nfsmonitor=x\n"}
+		call write {"path":"a.key/x","content":"x"}
+		call bash {"command":"echo x >.env"}
+	E
+	[ "$(grep -c '^error' <<<"$output")" -eq 5 ]
+	[[ "$output" == *"rule name:**/.env; the person can allow it with --allow-name '**/.env'"* ]]
+	[[ "$output" == *"[sandbox] refused file-write-create $PWD/.env"*"[exit 2]"* || "$output" == *"[sandbox] refused file-write-create $PWD/.env"*"[exit 1]"* ]]
+	[ ! -e .env ] && [ ! -e sub/X.PEM ] && [ ! -e .git/hooks/pre-commit ] && [ ! -e a.key ]
+	[ "$(git config core.fsmonitor || true)" = "" ]
+	run mcp --allow-name '**/.env' <<<'call write {"path":".env","content":"x"}'
+	[[ "$output" == ok* ]]
+}
+
+@test "nothing outside the binds is touched: absolute paths, dots, links, links in between" {
+	ln -s "$BASE/outside" out
+	ln -s "$BASE/outside/s.txt" file
+	ln -s ../../outside/new sub/new
+	ln -s a.txt inner
+	run mcp <<-E
+		call read {"path":"$BASE/outside/s.txt"}
+		call read {"path":"../outside/s.txt"}
+		call read {"path":"out/s.txt"}
+		call read {"path":"file"}
+		call write {"path":"out/n","content":"x"}
+		call write {"path":"file","content":"x"}
+		call write {"path":"sub/new","content":"x"}
+		call search {"pattern":"secret","path":"out"}
+		call read {"path":"/proc/self/environ"}
+	E
+	[ "$(grep -c '^error' <<<"$output")" -eq 9 ]
+	[[ "$output" != *secret$'\n'* ]]
+	[ "$(ls "$BASE/outside")" = s.txt ] && [ "$(cat "$BASE/outside/s.txt")" = secret ]
+	run mcp <<<'call write {"path":"inner","content":"through\n"}'
+	[ "$(cat a.txt)" = through ] && [ -L inner ]
+}
+
+# A directory is swapped for a link to the outside, again and again, while a file in it is read and others are written.
+swap_meanwhile() { # CCBOX
+	mkdir d
+	echo inside >d/s.txt
+	ln -s "$BASE/outside" d.link
+	python3 - <<-'PY' &
+		import ctypes, time
+		libc, end = ctypes.CDLL(None, use_errno=True), time.time() + 20
+		while time.time() < end and libc.renameat2(-100, b"d", -100, b"d.link", 2) == 0: pass
+	PY
+	swapper=$!
+	for i in $(seq 1000); do
+		echo "call write {\"path\":\"d/f$i\",\"content\":\"x\"}"
+		echo 'call read {"path":"d/s.txt"}'
+	done | CCBOX=$1 mcp >"$BASE/said" || true
+	kill $swapper
+	wait $swapper || true
+	rm -rf d d.link
+}
+
+@test "a directory that is swapped for a link meanwhile leads nowhere; without the kernel's hold it does" {
+	swap_meanwhile "$CCBOX"
+	[ "$(ls "$BASE/outside")" = s.txt ]
+	grep -q inside "$BASE/said" && grep -q 'leads outside' "$BASE/said"
+	! grep -q secret "$BASE/said"
+	CCBOX_TWIN_OFF=beneath swap_meanwhile "$(dirname "$CCBOX")/ccbox-twin"
+	grep -q secret "$BASE/said"
+}
+
+@test "bash: one warm session, exit codes, time limit, cancelling, long output in a file" {
+	run mcp <<-'E'
+		call bash {"command":"echo kept >/tmp/k; cd sub; pwd"}
+		call bash {"command":"cat /tmp/k; exit 7"}
+		call bash {"command":"pwd","cwd":"sub"}
+		call bash {"command":"sleep 30","timeout":1}
+		call bash {"command":"seq 100000"}
+		call bash {"command":"sleep 60 & echo started"}
+	E
+	[[ "$output" == *"$PWD/sub"$'\n'*$'kept\n[exit 7]'*"$PWD/sub"$'\n'*$'[ended after 1 seconds]\n[exit 124]'* ]]
+	[[ "$output" == *"bytes left out; all of it: "* && "$output" == *$'\n100000\n[exit 0]'* && "$output" == *started* ]]
+	file=$(sed -n 's/.*all of it: \(.*\)\]$/\1/p' <<<"$output")
+	[ "$(tail -n 1 "$file")" = 100000 ] && [ "$(stat -c %a "$file")" = 600 ]
+	! pgrep -f "sleep 6[0] " >/dev/null
+	python3 - "$CCBOX" <<-'PY'
+		import json, subprocess, sys, time
+		server = subprocess.Popen([sys.argv[1], "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+		def send(m): server.stdin.write(json.dumps(dict(m, jsonrpc="2.0")) + "\n"); server.stdin.flush()
+		send({"id": "a", "method": "tools/call", "params": {"name": "bash", "arguments": {"command": "sleep 600"}}})
+		time.sleep(1)
+		send({"method": "notifications/cancelled", "params": {"requestId": "a"}})
+		assert "143" in json.loads(server.stdout.readline())["result"]["content"][0]["text"]
+		send({"id": "b", "method": "tools/call", "params": {"name": "bash", "arguments": {"command": "sleep 600"}}})
+		time.sleep(1)
+		server.stdout.close(); server.stdin.close()
+		server.wait(20)
+	PY
+}
+
+@test "the command policy stands before bash: refused, asked, and in doubt asked" {
+	run mcp <<-'E'
+		call bash {"command":"echo a; (sudo ls)"}
+		call bash {"command":"git clean -n"}
+	E
+	[[ "$output" == *"refused by the command policy: sudo"*"[exit 126]"*"refused by the command policy: git clean"*"[exit 126]"* ]]
+	run mcp <<-'E'
+		ask yes
+		call bash {"command":"git clean -n; echo ran"}
+		ask no
+		call bash {"command":"git clean -n; echo ran again"}
+	E
+	[[ "$output" == *"question: Run this in the sandbox? (git clean) | git clean -n; echo ran"* ]]
+	[[ "$output" == *$'ran\n[exit 0]'* && "$output" != *$'ran again\n[exit'* ]]
+}
+
+@test "bad input is answered, and nothing is served where the sandbox cannot be held" {
+	run "$CCBOX" mcp <<-'E'
+		junk
+		[1]
+		{"id":1,"method":"ping"}
+		{"jsonrpc":"2.0","id":2,"method":"nothing"}
+		{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read","arguments":7}}
+		{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(a)\\1"}}}
+		{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"((a{99}){99}){99}{99}"}}}
+		{"jsonrpc":"2.0","id":6,"method":"ping"}
+	E
+	[[ "$output" == *-32700*-32600*-32600*-32601*-32602*"back references"*"counts in braces"*'"id":6,"result":{}'* ]]
+	run "$CCBOX" mcp --bind "$BASE/absent" <<<'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+	[ "$status" -eq 125 ]
+	[[ "$output" != *result* ]]
+	run "$CCBOX" mcp -- ls
+	[ "$status" -eq 125 ]
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# ccbox review: what an agent put into git's objects is seen before the host checks it out (attacks 9, 10).
+load lib
+bats_require_minimum_version 1.5.0
+
+setup_more() {
+	git init -q .
+	echo a >a.txt
+	git add a.txt
+	git commit -qm base
+	git branch base
+}
+
+review() { "$CCBOX" review "$@"; }
+
+@test "a change that is fine is shown and is fine" {
+	echo b >>a.txt; mkdir d; echo c >d/c; ln -s ../a.txt d/l
+	git add -A; git commit -qm x
+	run -0 review base..HEAD
+	[[ "$output" == "1 commits, 3 changed files"*"a.txt"*"nothing that the rules refuse or flag"* ]]
+	run -0 review base..
+	run -0 review HEAD
+	run -0 review --json base..HEAD
+	python3 -c 'import json, sys; a = json.loads(sys.argv[1]); assert a["v"] == 1 and a["commits"] == 1 and a["findings"] == []' "$output"
+}
+
+@test "names that were put into objects without a file: refused, with rule and commit, also inside a sandbox's work" {
+	run box -- sh -c 'b=$(echo x | git hash-object -w --stdin); l=$(printf /etc/passwd | git hash-object -w --stdin)
+		for p in conf/.env .vscode/tasks.json .husky/pre-commit k.PEM; do git update-index --add --cacheinfo 100644,$b,$p; done
+		git update-index --add --cacheinfo 120000,$l,etc; git commit -qm objects'
+	[ "$status" -eq 0 ]
+	run -1 review base..HEAD
+	for p in conf/.env .vscode/tasks.json k.PEM etc; do [[ "$output" == *"refused $p; rule "*"commit $(git rev-parse --short=12 HEAD)"* ]]; done
+	[[ "$output" == *"rule review:link"* ]]
+	run -0 review --allow-name '**/.env' --json base..base
+}
+
+@test "what comes and goes again in the range is seen; a removal is none" {
+	echo x >.env; git add -Af; git commit -qm in
+	first=$(git rev-parse --short=12 HEAD)
+	git rm -q .env; git commit -qm out
+	run -1 review base..HEAD
+	[[ "$output" == *"refused .env; rule name:**/.env"*"commit $first"* ]]
+	run -0 review HEAD~1..HEAD
+}
+
+@test "a merge is looked at from both sides; a submodule is refused" {
+	git checkout -q -b side base; echo x >x.key; git add -Af; git commit -qm side
+	git checkout -q -b top base; echo y >y; git add y; git commit -qm top
+	git merge -q --no-edit side
+	run -1 review base..HEAD
+	[[ "$output" == *"refused x.key"* ]]
+	git checkout -q -b sub base
+	git update-index --add --cacheinfo "160000,$(git rev-parse HEAD),part"; git commit -qm sub
+	run -1 review base..HEAD
+	[[ "$output" == *"refused part; rule review:submodule"* ]]
+}
+
+@test "nothing that the repository says of itself hides a change: replace, hooks, fsmonitor, textconv, attributes" {
+	echo x >.env; git add -Af; git commit -qm bad
+	bad=$(git rev-parse HEAD)
+	git replace "$bad" "$(git rev-parse base)"
+	printf '#!/bin/sh\ntouch %s\n' "$BASE/ran" >"$BASE/run"; chmod +x "$BASE/run"
+	git config core.fsmonitor "$BASE/run"
+	git config diff.x.textconv "$BASE/run"
+	git config diff.external "$BASE/run"
+	git config uploadpack.packObjectsHook "$BASE/run"
+	git config core.pager "$BASE/run"
+	git config alias.log "!$BASE/run"
+	echo '* diff=x' >.gitattributes
+	run -1 review "base..$bad"
+	[[ "$output" == *"refused .env"* ]]
+	[ ! -e "$BASE/ran" ]
+	# git on the host, which believes the replacement, sees nothing there
+	! git ls-tree -r --name-only "$bad" | grep -q .env
+}
+
+@test "an object that was swapped under its id, or is missing, is no review at all" {
+	echo good >g; git add g; git commit -qm g
+	blob=$(git rev-parse HEAD:g); file=.git/objects/${blob:0:2}/${blob:2}
+	other=$(echo evil | git hash-object -w --stdin)
+	chmod u+w "$file"; cp ".git/objects/${other:0:2}/${other:2}" "$file"
+	run -125 review base..HEAD
+	[[ "$output" == *"damaged or not what their ids say"* ]]
+	rm -f "$file"
+	run -125 review base..HEAD
+}
+
+@test "paths are bytes, and come to a terminal as text" {
+	git update-index --add --cacheinfo "100644,$(git rev-parse HEAD:a.txt),$(printf 'a\033[31m.pem')"
+	git commit -qm x
+	run -1 review base..HEAD
+	[[ "$output" == *'refused a\x1b[31m.pem'* ]]
+}
+
+@test "bad questions are answered, and nothing is left behind" {
+	run -125 review
+	run -125 review nothing..HEAD
+	run -125 review ..HEAD
+	run -125 review base...HEAD
+	run -125 review --upload-pack=x
+	run -125 review base..HEAD another
+	! ls -d /tmp/ccbox-review.* 2>/dev/null
+}
