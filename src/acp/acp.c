@@ -64,15 +64,11 @@ static void pass_initialize(struct cc_acp *acp, const struct cc_json *message)
 {
 	const struct cc_json *params = cc_json_get(message, "params");
 	const struct cc_json *able = cc_json_get(params, "clientCapabilities");
-	struct cc_acp_message out;
-	char id[CC_ACP_ID];
+	struct cc_rpcw out;
+	char id[CC_RPC_ID];
 
-	cc_acp_id(message, id);
-	cc_acp_begin(&out);
-	cc_jsonw_key(&out.w, "id");
-	cc_jsonw_raw(&out.w, *id ? id : "null");
-	cc_jsonw_kstr(&out.w, "method", "initialize");
-	cc_jsonw_key(&out.w, "params");
+	cc_rpc_id(message, id);
+	cc_rpcw_call(&out, id, "initialize");
 	cc_jsonw_object(&out.w);
 	for (const struct cc_json *member = params ? params->child : NULL; member; member = member->next)
 		if (!cc_view_is(member->key, "clientCapabilities")) {
@@ -97,28 +93,14 @@ static void pass_initialize(struct cc_acp *acp, const struct cc_json *message)
 	cc_acp_send(&acp->agent, &out);
 }
 
-static struct cc_json_doc *parse(struct cc_view line)
-{
-	struct cc_json_doc *doc = NULL;
-	struct cc_err err;
-
-	if (cc_json_parse("message", line, 0, &doc, &err) != CC_OK)
-		return NULL;
-	if (cc_json_root(doc)->kind != CC_JSON_OBJECT ||
-	    strcmp(cc_json_str(cc_json_root(doc), "jsonrpc", ""), "2.0") != 0) {
-		cc_json_doc_free(doc);
-		return NULL;
-	}
-	return doc;
-}
-
 static void from_editor(struct cc_acp *acp, struct cc_view line)
 {
-	CC_AUTO(cc_json_doc) doc = parse(line);
+	enum cc_rpc_error error;
+	CC_AUTO(cc_json_doc) doc = cc_rpc_parse(line, &error);
 	const struct cc_json *root = doc ? cc_json_root(doc) : NULL;
 
 	if (!root) {
-		cc_acp_fail(&acp->editor, "null", -32700, "not a JSON-RPC 2.0 object");
+		cc_acp_fail(&acp->editor, "null", error, "not a JSON-RPC 2.0 object");
 		return;
 	}
 	if (cc_json_get(root, "method")) {
@@ -136,12 +118,13 @@ static void from_editor(struct cc_acp *acp, struct cc_view line)
 
 static void from_agent(struct cc_acp *acp, struct cc_view raw)
 {
+	enum cc_rpc_error error;
 	struct cc_json_doc *doc;
 	struct cc_buf line;
 
-	cc_buf_init(&line, 3 * (size_t)CC_ACP_LINE_MAX);
+	cc_buf_init(&line, 3 * (size_t)CC_RPC_LINE_MAX);
 	tolerate(raw, &line);
-	doc = parse(cc_buf_view(&line));
+	doc = cc_rpc_parse(cc_buf_view(&line), &error);
 	if (!doc) /* what an agent prints beside the protocol is no message */
 		dprintf(2, "ccbox: the agent wrote a line that is no message: %.200s\n", line.data ? line.data : "");
 	else if (!cc_acp_serve(acp, &doc))
@@ -155,7 +138,7 @@ static void from_events(struct cc_acp *acp, struct cc_view line)
 {
 	CC_AUTO(cc_json_doc) doc = NULL;
 	const struct cc_json *violation;
-	struct cc_acp_message out;
+	struct cc_rpcw out;
 	struct cc_buf text;
 	struct cc_err err;
 
@@ -169,9 +152,7 @@ static void from_events(struct cc_acp *acp, struct cc_view line)
 	if (*cc_json_str(violation, "grant", ""))
 		cc_buf_addf(&text, "; allow with: %s", cc_json_str(violation, "grant", ""));
 	cc_buf_adds(&text, "\n");
-	cc_acp_begin(&out);
-	cc_jsonw_kstr(&out.w, "method", "session/update");
-	cc_jsonw_key(&out.w, "params");
+	cc_rpcw_call(&out, NULL, "session/update");
 	cc_jsonw_object(&out.w);
 	cc_jsonw_kstr(&out.w, "sessionId", acp->session);
 	cc_jsonw_key(&out.w, "update");
@@ -317,9 +298,9 @@ enum cc_code cc_acp_run(const struct cc_acp_ask *ask, int *out_code, struct cc_e
 	acp->ask = ask;
 	acp->editor_in = fcntl(ask->in, F_DUPFD_CLOEXEC, 3);
 	cc_outlet_init(&acp->editor, ask->out);
-	cc_lines_init(&acp->from_editor, CC_ACP_LINE_MAX);
-	cc_lines_init(&acp->from_agent, CC_ACP_LINE_MAX);
-	cc_lines_init(&acp->events, CC_ACP_LINE_MAX);
+	cc_lines_init(&acp->from_editor, CC_RPC_LINE_MAX);
+	cc_lines_init(&acp->from_agent, CC_RPC_LINE_MAX);
+	cc_lines_init(&acp->events, CC_RPC_LINE_MAX);
 	code = start(acp, err);
 	while (code == CC_OK && acp->editor_in >= 0 && !acp->editor.broken && !acp->agent.broken && !has_ended(acp))
 		turn(acp, -1);

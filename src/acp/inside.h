@@ -4,10 +4,11 @@
 
 #include "acp/acp.h"
 #include "wire/lines.h"
+#include "wire/rpc.h"
 
 #include <poll.h>
 
-enum { CC_ACP_LINE_MAX = 12 << 20, CC_ACP_TERMINALS = 16, CC_ACP_ASKED = 8, CC_ACP_ID = 128, CC_ACP_OUTPUT = 1 << 20 };
+enum { CC_ACP_TERMINALS = 16, CC_ACP_ASKED = 8, CC_ACP_OUTPUT = 1 << 20 };
 
 /* Lines that wait until the other side takes them. */
 struct cc_outlet {
@@ -28,7 +29,7 @@ struct cc_acp_terminal {
 	size_t limit;
 	bool cut, over;
 	int status;
-	char waiting[CC_ACP_ID]; /* id, as JSON, of a wait_for_exit that is to be answered; "" = none */
+	char waiting[CC_RPC_ID]; /* id, as JSON, of a wait_for_exit that is to be answered; "" = none */
 };
 
 struct cc_acp {
@@ -37,7 +38,7 @@ struct cc_acp {
 	struct cc_lines from_editor, from_agent, events;
 	int editor_in, agent_out, events_in;
 	struct cc_child child;
-	char session[CC_ACP_ID * 2]; /* the protocol's, of the last prompt */
+	char session[CC_RPC_ID * 2]; /* the protocol's, of the last prompt */
 	struct cc_acp_terminal terminals[CC_ACP_TERMINALS];
 	int terminals_made;
 	struct {            /* commands that a person is asked about */
@@ -55,18 +56,9 @@ bool cc_acp_answered(struct cc_acp *acp, const struct cc_json *message);
 void cc_acp_terminal_step(struct cc_acp *acp, struct cc_acp_terminal *terminal);
 void cc_acp_terminal_end(struct cc_acp_terminal *terminal);
 
-/* A message that is being written. The caller fills in a value (result, params) and sends. */
-struct cc_acp_message {
-	struct cc_buf text;
-	struct cc_jsonw w;
-};
-void cc_acp_begin(struct cc_acp_message *message);
-/* id: JSON as it came. */
-void cc_acp_result(struct cc_acp_message *message, const char *id);
-void cc_acp_send(struct cc_outlet *outlet, struct cc_acp_message *message);
-void cc_acp_fail(struct cc_outlet *outlet, const char *id, int code, const char *text);
-/* The message's id as JSON text; "" when it has none or one that is too long. */
-void cc_acp_id(const struct cc_json *message, char out[CC_ACP_ID]);
+/* Ends and sends a message. */
+void cc_acp_send(struct cc_outlet *outlet, struct cc_rpcw *message);
+void cc_acp_fail(struct cc_outlet *outlet, const char *id, enum cc_rpc_error code, const char *text);
 
 /* Starts `ccbox run` with these words behind it. events: -1, or what its events are written to. */
 CC_MUST enum cc_code cc_acp_spawn(const struct cc_acp *acp, const struct cc_strv *flags, const struct cc_strv *words,

@@ -14,11 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOT_DONE = -32000, BAD_PARAMS = -32602 };
-
 static void refuse(struct cc_acp *acp, const char *id, const char *text)
 {
-	cc_acp_fail(&acp->agent, id, NOT_DONE, text);
+	cc_acp_fail(&acp->agent, id, CC_RPC_NOT_DONE, text);
 }
 
 /* fs/read_text_file {path, line?, limit?} */
@@ -26,7 +24,7 @@ static void read_file(struct cc_acp *acp, const char *id, const struct cc_json *
 {
 	int64_t line = cc_json_int(params, "line", 1), limit = cc_json_int(params, "limit", -1), number = 1;
 	CC_AUTO_PLACE place = {.parent = -1};
-	struct cc_acp_message out;
+	struct cc_rpcw out;
 	struct cc_err err = {0};
 	struct cc_buf text;
 	struct cc_view all, part;
@@ -54,7 +52,7 @@ static void read_file(struct cc_acp *acp, const char *id, const struct cc_json *
 		limit -= limit > 0;
 	}
 	part = (struct cc_view){all.ptr + from, at - from};
-	cc_acp_result(&out, id);
+	cc_rpcw_result(&out, id);
 	cc_jsonw_object(&out.w);
 	cc_jsonw_key(&out.w, "content");
 	cc_jsonw_view(&out.w, part);
@@ -69,7 +67,7 @@ static void write_file(struct cc_acp *acp, const char *id, const struct cc_json 
 	const struct cc_json *content = cc_json_get(params, "content");
 	CC_AUTO_PLACE place = {.parent = -1};
 	CC_AUTO_CHANGES changes = {0};
-	struct cc_acp_message out;
+	struct cc_rpcw out;
 	struct cc_err err = {0};
 	enum cc_code code =
 		content && content->kind == CC_JSON_STRING
@@ -84,7 +82,7 @@ static void write_file(struct cc_acp *acp, const char *id, const struct cc_json 
 		refuse(acp, id, err.what);
 		return;
 	}
-	cc_acp_result(&out, id);
+	cc_rpcw_result(&out, id);
 	cc_jsonw_object(&out.w);
 	cc_jsonw_end(&out.w);
 	cc_acp_send(&acp->agent, &out);
@@ -135,7 +133,7 @@ static void create(struct cc_acp *acp, const char *id, const struct cc_json *par
 	int64_t limit = cc_json_int(params, "outputByteLimit", CC_ACP_OUTPUT);
 	struct cc_acp_terminal *terminal = NULL;
 	struct cc_strv words = {0}, flags = {0};
-	struct cc_acp_message out;
+	struct cc_rpcw out;
 	struct cc_err err = {0};
 	char name[32];
 	enum cc_code code;
@@ -161,7 +159,7 @@ static void create(struct cc_acp *acp, const char *id, const struct cc_json *par
 	}
 	terminal->number = ++acp->terminals_made;
 	snprintf(name, sizeof(name), "ccbox-%d", terminal->number);
-	cc_acp_result(&out, id);
+	cc_rpcw_result(&out, id);
 	cc_jsonw_object(&out.w);
 	cc_jsonw_kstr(&out.w, "terminalId", name);
 	cc_jsonw_end(&out.w);
@@ -172,8 +170,8 @@ static void create(struct cc_acp *acp, const char *id, const struct cc_json *par
 static bool ask_editor(struct cc_acp *acp, struct cc_json_doc *doc, const struct cc_command_verdict *verdict)
 {
 	const struct cc_json *params = cc_json_get(cc_json_root(doc), "params");
-	struct cc_acp_message out;
-	char id[48], title[400];
+	struct cc_rpcw out;
+	char id[40], quoted[48], title[400];
 	int slot = 0;
 
 	while (slot < CC_ACP_ASKED && acp->asked[slot].number)
@@ -183,12 +181,10 @@ static bool ask_editor(struct cc_acp *acp, struct cc_json_doc *doc, const struct
 	acp->asked[slot].number = ++acp->asked_made;
 	acp->asked[slot].doc = doc;
 	snprintf(id, sizeof(id), "ccbox-ask-%d", acp->asked_made);
+	snprintf(quoted, sizeof(quoted), "\"%s\"", id);
 	snprintf(title, sizeof(title), "Run %s? (%s%s%s)", cc_json_str(params, "command", ""), verdict->rule,
 		 *verdict->why ? " " : "", verdict->why);
-	cc_acp_begin(&out);
-	cc_jsonw_kstr(&out.w, "id", id);
-	cc_jsonw_kstr(&out.w, "method", "session/request_permission");
-	cc_jsonw_key(&out.w, "params");
+	cc_rpcw_call(&out, quoted, "session/request_permission");
 	cc_jsonw_object(&out.w);
 	cc_jsonw_kstr(&out.w, "sessionId", cc_json_str(params, "sessionId", acp->session));
 	cc_jsonw_key(&out.w, "toolCall");
@@ -223,7 +219,7 @@ static bool create_if_allowed(struct cc_acp *acp, const char *id, struct cc_json
 	snprintf(why, sizeof(why), "refused by the command policy: %s%s%s", verdict.rule ? verdict.rule : "",
 		 verdict.why && *verdict.why ? " " : "", verdict.why ? verdict.why : "");
 	if (code != CC_OK)
-		cc_acp_fail(&acp->agent, id, BAD_PARAMS, err.what);
+		cc_acp_fail(&acp->agent, id, CC_RPC_PARAMS, err.what);
 	else if (!cc_mode_writes(acp->ask->tools->mode))
 		refuse(acp, id, "no commands in a mode that only reads");
 	else if (verdict.verdict == CC_GUARD_ALLOW)
@@ -243,7 +239,7 @@ bool cc_acp_answered(struct cc_acp *acp, const struct cc_json *message)
 		   strcmp(cc_json_str(outcome, "optionId", ""), "allow") == 0;
 
 	for (int i = 0; i < CC_ACP_ASKED; i++) {
-		char mine[48], theirs[CC_ACP_ID];
+		char mine[48], theirs[CC_RPC_ID];
 		struct cc_json_doc *doc = acp->asked[i].doc;
 
 		snprintf(mine, sizeof(mine), "ccbox-ask-%d", acp->asked[i].number);
@@ -251,7 +247,7 @@ bool cc_acp_answered(struct cc_acp *acp, const struct cc_json *message)
 			continue;
 		acp->asked[i].number = 0;
 		acp->asked[i].doc = NULL;
-		cc_acp_id(cc_json_root(doc), theirs);
+		cc_rpc_id(cc_json_root(doc), theirs);
 		if (yes)
 			create(acp, theirs, cc_json_get(cc_json_root(doc), "params"));
 		else
@@ -294,7 +290,7 @@ static void write_status(struct cc_jsonw *w, const struct cc_acp_terminal *termi
 static void output(struct cc_acp *acp, const char *id, const struct cc_json *params)
 {
 	struct cc_acp_terminal *terminal = find(acp, id, params);
-	struct cc_acp_message out;
+	struct cc_rpcw out;
 	struct cc_view text;
 
 	if (!terminal)
@@ -308,7 +304,7 @@ static void output(struct cc_acp *acp, const char *id, const struct cc_json *par
 		text.ptr++;
 		text.len--;
 	}
-	cc_acp_result(&out, id);
+	cc_rpcw_result(&out, id);
 	cc_jsonw_object(&out.w);
 	cc_jsonw_key(&out.w, "output");
 	cc_jsonw_view(&out.w, text);
@@ -325,9 +321,9 @@ static void output(struct cc_acp *acp, const char *id, const struct cc_json *par
 
 static void tell_end(struct cc_acp *acp, struct cc_acp_terminal *terminal, const char *id)
 {
-	struct cc_acp_message out;
+	struct cc_rpcw out;
 
-	cc_acp_result(&out, id);
+	cc_rpcw_result(&out, id);
 	cc_jsonw_object(&out.w);
 	write_status(&out.w, terminal);
 	cc_jsonw_end(&out.w);
@@ -350,9 +346,9 @@ static void wait_for_exit(struct cc_acp *acp, const char *id, const struct cc_js
 
 static void done(struct cc_acp *acp, const char *id)
 {
-	struct cc_acp_message out;
+	struct cc_rpcw out;
 
-	cc_acp_result(&out, id);
+	cc_rpcw_result(&out, id);
 	cc_jsonw_object(&out.w);
 	cc_jsonw_end(&out.w);
 	cc_acp_send(&acp->agent, &out);
@@ -432,12 +428,12 @@ bool cc_acp_serve(struct cc_acp *acp, struct cc_json_doc **doc)
 {
 	const struct cc_json *root = cc_json_root(*doc);
 	const char *method = cc_json_str(root, "method", "");
-	char id[CC_ACP_ID];
+	char id[CC_RPC_ID];
 
-	cc_acp_id(root, id);
+	cc_rpc_id(root, id);
 	if (strncmp(method, "fs/", 3) != 0 && strncmp(method, "terminal/", 9) != 0)
 		return false;
-	if (!*id)
+	if (strcmp(id, "null") == 0)
 		return true; /* a notification of that name means nothing */
 	if (strcmp(method, "terminal/create") == 0) {
 		if (create_if_allowed(acp, id, *doc))
@@ -449,6 +445,6 @@ bool cc_acp_serve(struct cc_acp *acp, struct cc_json_doc **doc)
 			served[i].serve(acp, id, cc_json_get(root, "params"));
 			return true;
 		}
-	cc_acp_fail(&acp->agent, id, -32601, "no such method here");
+	cc_acp_fail(&acp->agent, id, CC_RPC_METHOD, "no such method here");
 	return true;
 }

@@ -2,7 +2,7 @@
 #include "mcp/mcp.h"
 
 #include "base/mem.h"
-#include "mcp/rpc.h"
+#include "mcp/peer.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 enum { ASK_MS = 300000, ANSWER_MAX = 4 << 20 };
 
 struct server {
-	struct cc_rpc rpc;
+	struct cc_mcp_peer peer;
 	struct cc_tools *tools;
 	struct cc_shell *shell;
 	bool asks;                  /* the client can put a question to a person */
@@ -23,16 +23,16 @@ struct server {
 /* Newest first; an unknown one is answered with ours, and the client decides. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
-static void initialize(struct server *server, const struct cc_json *id, const struct cc_json *params)
+static void initialize(struct server *server, const char *id, const struct cc_json *params)
 {
 	const char *wanted = cc_json_str(params, "protocolVersion", ""), *version = versions[0];
-	struct cc_rpc_message answer;
+	struct cc_rpcw answer;
 
 	for (size_t i = 0; i < CC_COUNT(versions); i++)
 		if (strcmp(versions[i], wanted) == 0)
 			version = versions[i];
 	server->asks = cc_json_get(cc_json_get(params, "capabilities"), "elicitation") != NULL;
-	cc_rpc_result(&answer, id);
+	cc_rpcw_result(&answer, id);
 	cc_jsonw_object(&answer.w);
 	cc_jsonw_kstr(&answer.w, "protocolVersion", version);
 	cc_jsonw_key(&answer.w, "capabilities");
@@ -51,26 +51,26 @@ static void initialize(struct server *server, const struct cc_json *id, const st
 		"These tools work in a sandbox. What it refuses is said with the rule and with the flag by which the "
 		"person could allow it; do not try to get around a refusal.");
 	cc_jsonw_end(&answer.w);
-	cc_rpc_send(&server->rpc, &answer);
+	cc_mcp_peer_send(&server->peer, &answer);
 }
 
-static void ping(struct server *server, const struct cc_json *id, const struct cc_json *params)
+static void ping(struct server *server, const char *id, const struct cc_json *params)
 {
-	struct cc_rpc_message answer;
+	struct cc_rpcw answer;
 
 	(void)params;
-	cc_rpc_result(&answer, id);
+	cc_rpcw_result(&answer, id);
 	cc_jsonw_object(&answer.w);
 	cc_jsonw_end(&answer.w);
-	cc_rpc_send(&server->rpc, &answer);
+	cc_mcp_peer_send(&server->peer, &answer);
 }
 
-static void list(struct server *server, const struct cc_json *id, const struct cc_json *params)
+static void list(struct server *server, const char *id, const struct cc_json *params)
 {
-	struct cc_rpc_message answer;
+	struct cc_rpcw answer;
 
 	(void)params;
-	cc_rpc_result(&answer, id);
+	cc_rpcw_result(&answer, id);
 	cc_jsonw_object(&answer.w);
 	cc_jsonw_key(&answer.w, "tools");
 	cc_jsonw_array(&answer.w);
@@ -93,28 +93,26 @@ static void list(struct server *server, const struct cc_json *id, const struct c
 	}
 	cc_jsonw_end(&answer.w);
 	cc_jsonw_end(&answer.w);
-	cc_rpc_send(&server->rpc, &answer);
+	cc_mcp_peer_send(&server->peer, &answer);
 }
 
-static void call(struct server *server, const struct cc_json *id, const struct cc_json *params)
+static void call(struct server *server, const char *id, const struct cc_json *params)
 {
 	const struct cc_json *args = cc_json_get(params, "arguments");
-	struct cc_rpc_message answer;
+	struct cc_rpcw answer;
 	struct cc_buf text;
 	struct cc_err err = {0};
 	bool failed;
 
 	if (args && args->kind != CC_JSON_OBJECT) {
-		cc_rpc_fail(&server->rpc, id, CC_RPC_PARAMS, "arguments is no object");
+		cc_mcp_peer_fail(&server->peer, id, CC_RPC_PARAMS, "arguments is no object");
 		return;
 	}
 	cc_buf_init(&text, ANSWER_MAX);
-	server->call = id;
 	failed = cc_tool_call(server->tools, cc_json_str(params, "name", ""), args, &text, &err) != CC_OK;
-	server->call = NULL;
 	if (failed)
 		cc_buf_addf(&text, "%s\n", err.what);
-	cc_rpc_result(&answer, id);
+	cc_rpcw_result(&answer, id);
 	cc_jsonw_object(&answer.w);
 	cc_jsonw_key(&answer.w, "content");
 	cc_jsonw_array(&answer.w);
@@ -126,40 +124,42 @@ static void call(struct server *server, const struct cc_json *id, const struct c
 	cc_jsonw_end(&answer.w);
 	cc_jsonw_kbool(&answer.w, "isError", failed || text.failed);
 	cc_jsonw_end(&answer.w);
-	cc_rpc_send(&server->rpc, &answer);
+	cc_mcp_peer_send(&server->peer, &answer);
 	cc_buf_done(&text);
 }
 
 static const struct {
 	const char *method;
-	void (*answer)(struct server *server, const struct cc_json *id, const struct cc_json *params);
+	void (*answer)(struct server *server, const char *id, const struct cc_json *params);
 } methods[] = {{"initialize", initialize}, {"ping", ping}, {"tools/list", list}, {"tools/call", call}};
 
 static void take(struct server *server, const struct cc_json *message)
 {
-	const struct cc_json *id = cc_json_get(message, "id");
+	char id[CC_RPC_ID];
 	const char *method = cc_json_str(message, "method", "");
 
-	if (!id)
+	if (!cc_json_get(message, "id"))
 		return; /* a notification: nothing of theirs needs an act here */
+	cc_rpc_id(message, id);
+	server->call = cc_json_get(message, "id");
 	for (size_t i = 0; i < CC_COUNT(methods); i++)
 		if (strcmp(methods[i].method, method) == 0) {
 			methods[i].answer(server, id, cc_json_get(message, "params"));
 			return;
 		}
-	cc_rpc_fail(&server->rpc, id, CC_RPC_METHOD, "no such method here");
+	cc_mcp_peer_fail(&server->peer, id, CC_RPC_METHOD, "no such method here");
 }
 
 static bool ask(void *context, const char *question)
 {
 	struct server *server = context;
-	struct cc_rpc_message message;
+	struct cc_rpcw message;
 	CC_AUTO(cc_json_doc) doc = NULL;
 	const struct cc_json *result;
 
 	if (!server->asks)
 		return false;
-	cc_rpc_request(&server->rpc, &message, "elicitation/create");
+	cc_mcp_peer_ask(&server->peer, &message, "elicitation/create");
 	cc_jsonw_object(&message.w);
 	cc_jsonw_kstr(&message.w, "message", question);
 	cc_jsonw_key(&message.w, "requestedSchema");
@@ -167,8 +167,8 @@ static bool ask(void *context, const char *question)
 		     "{\"type\":\"object\",\"properties\":{\"allow\":{\"type\":\"boolean\",\"title\":\"Run it\"}},"
 		     "\"required\":[\"allow\"]}");
 	cc_jsonw_end(&message.w);
-	cc_rpc_send(&server->rpc, &message);
-	doc = cc_rpc_answer(&server->rpc, ASK_MS);
+	cc_mcp_peer_send(&server->peer, &message);
+	doc = cc_mcp_peer_answer(&server->peer, ASK_MS);
 	result = doc ? cc_json_get(cc_json_root(doc), "result") : NULL;
 	return result && strcmp(cc_json_str(result, "action", ""), "accept") == 0 &&
 	       cc_json_bool(cc_json_get(result, "content"), "allow", false);
@@ -178,9 +178,9 @@ static bool cancelled(void *context)
 {
 	struct server *server = context;
 
-	if (!cc_rpc_look(&server->rpc))
+	if (!cc_mcp_peer_look(&server->peer))
 		server->shell->wait.fd = -1; /* nothing more to come; an answer may still be waited for */
-	return cc_rpc_take_cancelled(&server->rpc, "notifications/cancelled", "requestId", server->call);
+	return cc_mcp_peer_take(&server->peer, "notifications/cancelled", "requestId", server->call);
 }
 
 static enum cc_code run(void *context, const char *line, const char *cwd, long timeout, struct cc_buf *out,
@@ -196,15 +196,15 @@ void cc_mcp_serve(struct cc_tools *tools, struct cc_shell *session, int in, int 
 	struct server server = {.tools = tools, .shell = session};
 	struct cc_json_doc *doc;
 
-	cc_rpc_init(&server.rpc, in, out);
+	cc_mcp_peer_init(&server.peer, in, out);
 	tools->shell.context = &server;
 	tools->shell.ask = ask;
 	tools->shell.run = session ? run : NULL;
 	if (session)
 		session->wait = (struct cc_shell_wait){in, out, cancelled, &server};
-	while ((doc = cc_rpc_next(&server.rpc))) {
+	while ((doc = cc_mcp_peer_next(&server.peer))) {
 		take(&server, cc_json_root(doc));
 		cc_json_doc_free(doc);
 	}
-	cc_rpc_done(&server.rpc);
+	cc_mcp_peer_done(&server.peer);
 }

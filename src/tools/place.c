@@ -170,6 +170,18 @@ static enum cc_code make_way(struct cc_tools *tools, int root, const char *rest,
 	return code;
 }
 
+/* The file is asked about as it is written before anything is made for it, and again where it comes to lie. */
+static enum cc_code make_parent(struct cc_tools *tools, const struct cc_tool_root *root, const char *parent,
+				const char *rest, const char *text, int *out_dir, struct cc_err *err)
+{
+	char path[2 * PATH_MAX];
+	enum cc_code code;
+
+	snprintf(path, sizeof(path), "%s/%s", root->path, rest);
+	code = cc_place_permit(tools, CC_VERB_CREATE, path, err);
+	return code == CC_OK ? make_way(tools, root->fd, parent, text, out_dir, err) : code;
+}
+
 static enum cc_code pin(struct cc_tools *tools, const struct cc_tool_root *root, const char *rest, bool make,
 			const char *text, struct cc_place *out, struct cc_err *err)
 {
@@ -183,7 +195,7 @@ static enum cc_code pin(struct cc_tools *tools, const struct cc_tool_root *root,
 	cc_fd_close(&out->parent);
 	out->parent = open_below(root->fd, parent, O_PATH | O_DIRECTORY);
 	if (out->parent < 0 && errno == ENOENT && make)
-		code = make_way(tools, root->fd, parent, text, &out->parent, err);
+		code = make_parent(tools, root, parent, rest, text, &out->parent, err);
 	else if (out->parent < 0)
 		return cannot(text, err);
 	if (code == CC_OK)

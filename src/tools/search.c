@@ -117,7 +117,7 @@ enum cc_code cc_tool_search(struct cc_tools *tools, const struct cc_json *args, 
 		code = cc_glob_parse(glob, &search.glob, err);
 	if (code != CC_OK)
 		return code;
-	failed = regcomp(&search.regex, pattern, REG_EXTENDED | REG_NEWLINE);
+	failed = regcomp(&search.regex, pattern, REG_EXTENDED | REG_NEWLINE | REG_NOSUB);
 	if (failed) {
 		char why[120];
 

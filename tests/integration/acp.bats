@@ -86,13 +86,16 @@ acp() { python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp "$@" -- /usr/bin/python
 	[ "$status" -eq 125 ]
 	run "$CCBOX" acp --bind "$BASE/absent" -- ls </dev/null
 	[ "$status" -eq 125 ]
-	echo '[{"method":"terminal/create","params":{"command":"sleep","args":["987"]}}]' >"$BASE/prompts"
-	CC_TEST_ANSWER=linger python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp -- /usr/bin/python3 agent.py <"$BASE/prompts" >"$BASE/said" 3>&- &
+	# a number that no other test sleeps for, an agent that no other test has
+	nap=$((900000 + $$)) mine=agent-$$.py
+	mv agent.py "$mine"
+	echo "[{\"method\":\"terminal/create\",\"params\":{\"command\":\"sleep\",\"args\":[\"$nap\"]}}]" >"$BASE/prompts"
+	CC_TEST_ANSWER=linger python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp -- /usr/bin/python3 "$mine" <"$BASE/prompts" >"$BASE/said" 3>&- &
 	editor=$!
 	for _ in $(seq 100); do grep -q '^prompt:' "$BASE/said" && break; sleep 0.1; done
-	pgrep -f 'sleep 98[7]'
+	pgrep -f "sleep $nap"
 	kill -9 $editor
 	wait $editor || true
-	for _ in $(seq 150); do pgrep -f 'sleep 98[7]|agent[.]py' >/dev/null || break; sleep 0.1; done
-	! pgrep -f 'sleep 98[7]|agent[.]py'
+	for _ in $(seq 150); do pgrep -f "sleep $nap|$mine" >/dev/null || break; sleep 0.1; done
+	! pgrep -f "sleep $nap|$mine"
 }

@@ -68,9 +68,11 @@ setup_more() {
 		call write {"path":".git/hooks/pre-commit","content":"x"}
 		call write {"path":".git/config","content":"[core]\nfsmonitor=x\n"}
 		call write {"path":"a.key/x","content":"x"}
+		call write {"path":"made/for/nothing/.env","content":"x"}
 		call bash {"command":"echo x >.env"}
 	E
-	[ "$(grep -c '^error' <<<"$output")" -eq 5 ]
+	[ "$(grep -c '^error' <<<"$output")" -eq 6 ]
+	[ ! -e made ]
 	[[ "$output" == *"rule name:**/.env; the person can allow it with --allow-name '**/.env'"* ]]
 	[[ "$output" == *"[sandbox] refused file-write-create $PWD/.env"*"[exit 2]"* || "$output" == *"[sandbox] refused file-write-create $PWD/.env"*"[exit 1]"* ]]
 	[ ! -e .env ] && [ ! -e sub/X.PEM ] && [ ! -e .git/hooks/pre-commit ] && [ ! -e a.key ]
@@ -132,19 +134,20 @@ swap_meanwhile() { # CCBOX
 }
 
 @test "bash: one warm session, exit codes, time limit, cancelling, long output in a file" {
-	run mcp <<-'E'
+	nap=$((800000 + $$)) # no other test sleeps for it
+	run mcp <<-E
 		call bash {"command":"echo kept >/tmp/k; cd sub; pwd"}
 		call bash {"command":"cat /tmp/k; exit 7"}
 		call bash {"command":"pwd","cwd":"sub"}
 		call bash {"command":"sleep 30","timeout":1}
 		call bash {"command":"seq 100000"}
-		call bash {"command":"sleep 60 & echo started"}
+		call bash {"command":"sleep $nap & echo started"}
 	E
 	[[ "$output" == *"$PWD/sub"$'\n'*$'kept\n[exit 7]'*"$PWD/sub"$'\n'*$'[ended after 1 seconds]\n[exit 124]'* ]]
 	[[ "$output" == *"bytes left out; all of it: "* && "$output" == *$'\n100000\n[exit 0]'* && "$output" == *started* ]]
 	file=$(sed -n 's/.*all of it: \(.*\)\]$/\1/p' <<<"$output")
 	[ "$(tail -n 1 "$file")" = 100000 ] && [ "$(stat -c %a "$file")" = 600 ]
-	! pgrep -f "sleep 6[0] " >/dev/null
+	! pgrep -f "sleep $nap" >/dev/null
 	python3 - "$CCBOX" <<-'PY'
 		import json, subprocess, sys, time
 		server = subprocess.Popen([sys.argv[1], "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -177,6 +180,7 @@ swap_meanwhile() { # CCBOX
 }
 
 @test "bad input is answered, and nothing is served where the sandbox cannot be held" {
+	printf '%04000d' 0 | tr 0 x >long.txt # what a pattern of nested repeats takes for ever over, where groups are kept
 	run "$CCBOX" mcp <<-'E'
 		junk
 		[1]
@@ -185,6 +189,7 @@ swap_meanwhile() { # CCBOX
 		{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read","arguments":7}}
 		{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(a)\\1"}}}
 		{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"((a{99}){99}){99}{99}"}}}
+		{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(((x+)+)+)+y"}}}
 		{"jsonrpc":"2.0","id":6,"method":"ping"}
 	E
 	[[ "$output" == *-32700*-32600*-32600*-32601*-32602*"back references"*"counts in braces"*'"id":6,"result":{}'* ]]
