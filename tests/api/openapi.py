@@ -36,12 +36,12 @@ def schema(part):
 
 # The tables.
 routes = set()
-for name in sorted(os.listdir(source + "/src/server")):
+for name in ["server/" + n for n in sorted(os.listdir(source + "/src/server"))] + ["console/open.c"]:
     if name.endswith(".c"):
-        text = open(source + "/src/server/" + name).read()
+        text = open(source + "/src/" + name).read()
         routes |= {(m.lower(), p) for m, p in re.findall(r'\{"(GET|POST|PUT|DELETE|PATCH)", "(/[^"]*)"', text)}
 described = {(m, p) for p, item in description["paths"].items() for m in item if m != "parameters"}
-served = {(m, p) for m, p in described if not p.startswith(("/v1/terminals", "/v1/console", "/console"))}
+served = {(m, p) for m, p in described if not p.startswith(("/v1/console", "/console"))}
 row(routes - described == set(), "every route is described", routes - described)
 row(served - routes == set(), "every description has its route", served - routes)
 row(all(jsonschema.Draft202012Validator.check_schema({**s, "components": description["components"]}) is None
@@ -155,6 +155,21 @@ try:
     check("delete", "/v1/repos/{id}", {"id": str(added["id"])}, want=404)
     check("delete", "/v1/workspaces/{id}", {"id": "w"}, want=200)
     check("delete", "/v1/workspaces/{id}", {"id": "w"}, want=404)
+    check("get", "/v1/terminals", want=200)
+    term = check("post", "/v1/terminals", body={"rows": 30, "cols": 100, "cwd": project, "shell": "/bin/sh", "backend": "native",
+                                                "idleSeconds": 60}, want=201)
+    for bad in ({"rows": 0}, {"cols": "80"}, {"backend": "docker"}, {"shell": "sh"}, {"cwd": "here"}, {"x": 1}):
+        check("post", "/v1/terminals", body=bad, want=400, valid=False)
+    check("post", "/v1/terminals", body={"cwd": base + "/none"}, want=404)
+    check("post", "/v1/terminals", body={"backend": "microvm"}, want=501)
+    check("post", "/v1/terminals", raw=b"x" * 20000, want=413)
+    check("get", "/v1/terminals", want=200)
+    check("get", "/v1/terminals", want=401, auth=False)
+    check("get", "/v1/terminals/{id}", {"id": term["id"]}, want=200)
+    check("delete", "/v1/terminals/{id}", {"id": term["id"]}, want=202)
+    check("get", "/v1/terminals/{id}", {"id": term["id"]}, want=200)
+    check("get", "/v1/terminals/{id}", {"id": "nobody"}, want=404)
+    check("delete", "/v1/terminals/{id}", {"id": "nobody"}, want=404)
     good = {(m, p, s) for m, p in routes & described for s in description["paths"][p][m]["responses"] if s[0] == "2"}
     row(good - called == set(), "every good answer that is described was seen", good - called)
 finally:
