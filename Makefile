@@ -2,7 +2,7 @@
 CMD ?=
 PREFIX ?= /usr/local
 
-.PHONY: run build check check-long bench bench-egress bench-keys install clean format
+.PHONY: run build check check-long bench bench-egress bench-server bench-keys install clean format
 
 # The command as it was written, quotes and dollars too. One that is plain words is run itself, so that a known agent is
 # recognised; anything with shell syntax is run by a shell.
@@ -32,6 +32,9 @@ bench: build
 
 bench-egress: build
 	@tools/bench.sh egress
+
+bench-server: build
+	@tools/bench.sh server
 
 bench-keys: build
 	@tools/bench.sh keys

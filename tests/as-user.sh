@@ -15,6 +15,8 @@ mkdir -p "$place/build" "$place/tmp"
 for name in ccbox cc_server cc-session cc-keeper cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do
 	[ ! -e "$build/$name" ] || cp "$build/$name" "$place/build/"
 done
+cp -P "$build"/libccbox.so* "$place/build/" 2>/dev/null || true
+cp -r "$source/include" "$place/include"
 cp "$build/tests/integration/deny-syscall" "$place/build/"
 cp -r "$source/tests" "$place/tests"
 mkdir -p "$place/tools"

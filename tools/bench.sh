@@ -1,10 +1,15 @@
 #!/bin/sh
-# Ratios, interleaved; exits 1 on a missed bar. usage: bench.sh [egress | keys | ROW...]
+# Ratios, interleaved; exits 1 on a missed bar. usage: bench.sh [egress | keys | server | ROW...]
 cd "$(dirname "$0")/.." || exit 1
 if [ "${1:-}" = egress ]; then
 	shift
 	ninja -C build bench-egress bench-floor cc-proxy ccbox >/dev/null || exit 1
 	exec python3 bench/egress.py build "$@"
+fi
+if [ "${1:-}" = server ]; then
+	shift
+	ninja -C build bench-server cc_server cc-session cc-proxy >/dev/null || exit 1
+	exec python3 bench/server.py build "$@"
 fi
 if [ "${1:-}" = keys ]; then
 	shift

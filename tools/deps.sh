@@ -7,7 +7,7 @@ run='bwrap:bubblewrap cc:gcc meson:meson ninja:ninja-build pkg-config:pkg-config
 /usr/include/uv.h:libuv1-dev /usr/include/libwebsockets.h:libwebsockets-dev evlib-uv:libwebsockets-evlib-uv|libwebsockets-dev
 /usr/include/sqlite3.h:libsqlite3-dev'
 check='musl-gcc:musl-tools bats:bats /usr/include/cmocka.h:libcmocka-dev git:git curl:curl python3:python3
-/etc/ssl/certs/ca-certificates.crt:ca-certificates python3-venv:python3-venv clang-format-14|clang-format:clang-format-14|clang-format
+/etc/ssl/certs/ca-certificates.crt:ca-certificates python3-venv:python3-venv jsonschema:python3-jsonschema clang-format-14|clang-format:clang-format-14|clang-format
 clang-tidy-14|clang-tidy:clang-tidy-14|clang-tidy mandoc:mandoc shellcheck:shellcheck setpriv:util-linux ssh:openssh-client
 /usr/sbin/sshd:openssh-server node:nodejs npm:npm make:make strace:strace pgrep:procps patch:patch file:file xz:xz-utils
 script:bsdutils zsh:zsh fish:fish wget:wget openssl:openssl socat:socat http-parser:libhttp-parser-dev'
@@ -29,6 +29,9 @@ probe() { # is it there?
 	/*) [ -e "$1" ] ;;
 	http-parser) # later releases do without it, and so do we then
 		[ -e /usr/include/http_parser.h ] || ! apt-cache show libhttp-parser-dev >/dev/null 2>&1
+		;;
+	jsonschema) # of the python3 in PATH, or of the system's
+		python3 -c 'import jsonschema' 2>/dev/null || /usr/bin/python3 -c 'import jsonschema' 2>/dev/null
 		;;
 	evlib-uv) # the loop of libwebsockets is a plugin of its own
 		ls /usr/lib/*/libwebsockets-evlib_uv.so >/dev/null 2>&1

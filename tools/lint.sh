@@ -5,7 +5,7 @@ build=$1
 bad=0
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-mandoc -Tlint -W warning man/*.1 || bad=1
+mandoc -Tlint -W warning man/*.[18] || bad=1
 find tools tests .ci -name '*.sh' -print0 | xargs -0 shellcheck -S warning .ci/run || bad=1
 # Two tools say other things in every version: the ones of Debian 12 decide, clang-tidy 14 and gcc 12. Another version informs.
 remarks() { # decides?, tool: what it wrote to $out

@@ -245,16 +245,66 @@ static enum cc_code take_learn(struct cc_ask_run *ask, const char *value, struct
 	return CC_OK;
 }
 
+static enum cc_code take_id(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return replace(&ask->spec.session_id, value, err);
+}
+
+static enum cc_code take_workspace(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return replace(&ask->spec.workspace_id, value, err);
+}
+
+static enum cc_code take_amount(const char *option, const char *value, bool sizes, int64_t *slot, struct cc_err *err)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	const char *unit;
+	long long number;
+
+	errno = 0;
+	number = strtoll(value, &end, 10);
+	unit = sizes && *end ? strchr(units, *end) : NULL;
+	if (errno || !isdigit((unsigned char)*value) || number < 1 || (*end && (!unit || end[1])) ||
+	    (unit && number > (INT64_MAX >> (10 * (unit - units + 1)))))
+		return cc_fail(err, CC_EINVAL, 0, "--%s takes a number%s, not \"%s\"", option,
+			       sizes ? ", with K, M, G or T if wanted" : "", value);
+	*slot = unit ? number << (10 * (unit - units + 1)) : number;
+	return CC_OK;
+}
+
+static enum cc_code take_memory(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return take_amount("memory", value, true, &ask->limits.memory, err);
+}
+
+static enum cc_code take_pids(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return take_amount("pids", value, false, &ask->limits.pids, err);
+}
+
+static enum cc_code take_cpu(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return take_amount("cpu", value, false, &ask->limits.cpu, err);
+}
+
+static enum cc_code take_wall(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return take_amount("wall", value, false, &ask->limits.wall, err);
+}
+
 #define RUNS  (CC_FOR_RUN | CC_FOR_SHELL)
-#define RULES (RUNS | CC_FOR_EXPLAIN | CC_FOR_POLICY)
+#define RULES (RUNS | CC_FOR_EXPLAIN | CC_FOR_POLICY | CC_FOR_LAUNCH)
 
 const struct cc_option cc_options[] = {
-	{"backend", "NAME", "CC_BACKEND", RUNS, take_backend, "native (default) or none; none means no sandbox at all"},
+	{"backend", "NAME", "CC_BACKEND", RUNS | CC_FOR_LAUNCH, take_backend,
+	 "native (default) or none; none means no sandbox at all"},
 	{"mode", "MODE", "CC_MODE", RULES, take_mode,
 	 "chat (default: binds writable), review, plan, orchestrate (read-only)"},
 	{"bind", "DIR[:ro]", NULL, RULES, take_bind,
 	 "show DIR inside, writable or read-only; default: the git work tree or the directory you stand in"},
-	{"workdir", "DIR", NULL, RUNS, take_workdir, "start the command there; default: where you stand"},
+	{"workdir", "DIR", NULL, RUNS | CC_FOR_LAUNCH, take_workdir,
+	 "start the command there; default: where you stand"},
 	{"agent", "NAME", "CC_AGENT", RULES, take_agent,
 	 "known agent whose login and settings to lend; none: none. Default: by the command's name"},
 	{"state-dir", "DIR", NULL, RULES, take_state_dir, "a directory that stays writable in every mode"},
@@ -279,7 +329,7 @@ const struct cc_option cc_options[] = {
 	{"host-port", "PORT", NULL, RUNS, take_host_port, "make a port of this host's loopback reachable inside"},
 	{"all-proxy", "http|socks", "CC_ALL_PROXY", RUNS, take_all_proxy,
 	 "what ALL_PROXY names inside; http (default) works with more clients"},
-	{"env", "NAME[=VALUE]", NULL, RUNS, take_env, "pass a variable on, or set it"},
+	{"env", "NAME[=VALUE]", NULL, RUNS | CC_FOR_LAUNCH, take_env, "pass a variable on, or set it"},
 	{"timeout", "SECONDS", "CC_TIMEOUT", RUNS, take_timeout, "end the command after SECONDS: exit code 124"},
 	{"pty", NULL, NULL, RUNS, take_pty, "give the command a terminal even if standard input is none"},
 	{"no-pty", NULL, NULL, RUNS, take_no_pty, "pipes even on a terminal"},
@@ -289,6 +339,13 @@ const struct cc_option cc_options[] = {
 	 "enforce as always, and at the end print the smallest policy that would have allowed what was refused"},
 	{"quiet", NULL, NULL, RUNS, take_quiet, "no lines of ccbox's own on standard error, refusals excepted"},
 	{"json", NULL, NULL, CC_FOR_EXPLAIN, take_json, "answer as JSON"},
+	{"id", "NAME", NULL, CC_FOR_LAUNCH, take_id, "the session's name; default: one is made"},
+	{"workspace", "NAME", NULL, CC_FOR_LAUNCH, take_workspace,
+	 "whose registered checkouts are never written; default: \"default\""},
+	{"memory", "SIZE", NULL, CC_FOR_LAUNCH, take_memory, "limit of memory: bytes, or with K, M, G"},
+	{"pids", "N", NULL, CC_FOR_LAUNCH, take_pids, "limit of processes and threads"},
+	{"cpu", "PERCENT", NULL, CC_FOR_LAUNCH, take_cpu, "limit of CPU, in percent of one processor"},
+	{"wall", "SECONDS", NULL, CC_FOR_LAUNCH, take_wall, "end the session after SECONDS"},
 };
 const size_t cc_option_count = CC_COUNT(cc_options);
 

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "policy/spec.h"
+#include "wire/request.h"
 
 #include <stdbool.h>
 
@@ -18,7 +19,8 @@ struct cc_ask_run {
 	struct cc_strv binds;    /* DIR or DIR:ro, as written */
 	char *events;            /* FILE or fd:N */
 	long timeout;            /* seconds, 0 = none */
-	int pty;                 /* -1 decide by stdin, 0, 1 */
+	struct cc_limits limits;
+	int pty; /* -1 decide by stdin, 0, 1 */
 	bool dry_run;
 	bool json;
 	bool bridge_socat;
@@ -31,7 +33,7 @@ struct cc_ask_run {
 void cc_ask_run_init(struct cc_ask_run *ask);
 void cc_ask_run_done(struct cc_ask_run *ask);
 
-enum { CC_FOR_RUN = 1, CC_FOR_SHELL = 2, CC_FOR_EXPLAIN = 4, CC_FOR_POLICY = 8 };
+enum { CC_FOR_RUN = 1, CC_FOR_SHELL = 2, CC_FOR_EXPLAIN = 4, CC_FOR_POLICY = 8, CC_FOR_LAUNCH = 16 };
 
 struct cc_option {
 	const char *name;  /* without the dashes */

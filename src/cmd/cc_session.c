@@ -1,5 +1,6 @@
 /* cc-session: the owner of one session of the daemon. usage: cc-session FD FILES (the limit of open files that what it
  * starts is to have: the daemon has raised its own). */
+#define _GNU_SOURCE
 #include "owner/owner.h"
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "live/inside.h"
 
 #include "os/fd.h"
+#include "wire/ownermsg.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -379,14 +380,26 @@ static enum cc_code make_pipes(struct cc_command *command, int out_theirs[3], st
 static enum cc_code say_exec(struct cc_command *command, const struct cc_command_ask *ask, int theirs[3],
 			     struct cc_err *err)
 {
+	bool inside = ask->body.len <= CC_OWNER_BODY_MAX;
 	CC_AUTO_FD document = -1;
-	char text[120];
-	enum cc_code code = cc_fd_memfile("ccbox-exec", ask->body.ptr, ask->body.len, &document, err);
+	struct cc_buf text;
+	enum cc_code code = inside ? CC_OK : cc_fd_memfile("ccbox-exec", ask->body.ptr, ask->body.len, &document, err);
 	int fds[4] = {document, theirs[0], theirs[1], theirs[2]};
 
-	snprintf(text, sizeof(text), "{\"m\":\"exec\",\"id\":%d,\"pty\":%s,\"rows\":%u,\"cols\":%u}", command->id,
-		 ask->pty ? "true" : "false", ask->rows, ask->cols);
-	return code == CC_OK ? cc_link_say(command->live, text, fds, ask->pty ? 1 : 4, err) : code;
+	cc_buf_init(&text, CC_PEER_MAX);
+	cc_buf_addf(&text, "{\"m\":\"exec\",\"id\":%d,\"pty\":%s,\"rows\":%u,\"cols\":%u", command->id,
+		    ask->pty ? "true" : "false", ask->rows, ask->cols);
+	if (inside) {
+		cc_buf_adds(&text, ",\"body\":");
+		cc_buf_add(&text, ask->body.ptr, ask->body.len);
+	}
+	cc_buf_adds(&text, "}");
+	if (code == CC_OK)
+		code = cc_buf_check(&text, "the message", err);
+	if (code == CC_OK)
+		code = cc_link_say(command->live, text.data, fds + inside, (ask->pty ? 0 : 3) + (inside ? 0 : 1), err);
+	cc_buf_done(&text);
+	return code;
 }
 
 static char *words_of(const struct cc_strv *argv)

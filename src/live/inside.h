@@ -23,7 +23,7 @@ struct cc_live {
 	struct cc_roster *roster;
 	struct cc_live *next; /* in the roster */
 	int refs;
-	char *id, *workspace, *agent, *workdir, *end_reason;
+	char *id, *workspace, *agent, *workdir, *limits, *end_reason;
 	enum cc_backend_kind backend;
 	enum cc_state state;
 	struct cc_err error;
@@ -40,7 +40,8 @@ struct cc_live {
 	struct cc_child owner;
 	int link;
 	uv_poll_t poll;
-	bool polled, listed, launched, ending;
+	uint64_t woken_ms;
+	bool polled, listed, launched, ending, wake_waits;
 };
 
 struct cc_roster {
@@ -48,6 +49,7 @@ struct cc_roster {
 	struct cc_live *first;
 	size_t count, starting;
 	uv_signal_t children;
+	uv_timer_t waker;
 	void (*ended)(void *context);
 	void *ended_context;
 };
@@ -59,6 +61,7 @@ void cc_roster_start_next(struct cc_roster *roster);
 /* The owner is gone, or has never been: what is left of the session is closed. */
 void cc_live_lost(struct cc_live *live, const char *why);
 void cc_roster_drop(struct cc_live *live);
+void cc_live_wake(struct cc_live *live);
 CC_MUST enum cc_code cc_link_start(struct cc_live *live, struct cc_err *err);
 CC_MUST enum cc_code cc_link_say(struct cc_live *live, const char *text, const int *fds, size_t count,
 				 struct cc_err *err);

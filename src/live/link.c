@@ -3,13 +3,17 @@
 #include "live/inside.h"
 
 #include "os/fd.h"
+#include "group/group.h"
 #include "wire/json.h"
+#include "wire/ownermsg.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { TURN_MESSAGES = 16 };
 
 enum cc_code cc_link_say(struct cc_live *live, const char *text, const int *fds, size_t count, struct cc_err *err)
 {
@@ -20,13 +24,35 @@ enum cc_code cc_link_say(struct cc_live *live, const char *text, const int *fds,
 
 void cc_link_close(struct cc_live *live)
 {
+	char group[64];
+	pid_t pid;
+
 	if (live->link < 0)
 		return;
 	if (live->polled)
 		uv_poll_stop(&live->poll);
 	cc_fd_close(&live->link);
+	pid = live->owner.pid;
 	/* With its socket closed it ends by itself; when the socket was closed from its side it already has. */
 	cc_proc_end(&live->owner);
+	if (!live->limits || pid <= 0)
+		return;
+	snprintf(group, sizeof(group), CC_OWNER_GROUP "%d-%d", (int)getpid(), (int)pid);
+	cc_group_sweep(group, NULL); /* it is gone already, unless the owner was killed */
+}
+
+/* What is held and by what, as the owner says it; NULL: nothing was asked for. */
+static char *limits_of(const struct cc_json *limits)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+
+	if (!limits || limits->count == 0)
+		return NULL;
+	cc_buf_init(&text, 4096);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_copy(&w, limits);
+	return text.data;
 }
 
 static void on_up(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
@@ -37,6 +63,7 @@ static void on_up(struct cc_live *live, const struct cc_json *m, struct cc_peer_
 	/* What was applied, never what was asked for. */
 	live->backend = cc_backend_from_name(cc_json_str(m, "backend", NULL));
 	live->workdir = cc_str_copy(cc_json_str(m, "workdir", NULL));
+	live->limits = limits_of(cc_json_get(m, "limits"));
 	cc_live_move(live, CC_STATE_WARM);
 	cc_roster_start_next(live->roster);
 }
@@ -109,20 +136,24 @@ static const struct {
 };
 
 /* false: the owner is gone, or talks nonsense. */
-static bool hear(struct cc_live *live)
+static bool hear(struct cc_live *live, bool *out_empty)
 {
 	static struct cc_peer_msg msg;
 	CC_AUTO(cc_json_doc) doc = NULL;
 	struct cc_err err;
 	enum cc_code code = cc_peer_recv(live->link, &msg, &err);
 
-	if (code == CC_ETIMEOUT)
+	*out_empty = code == CC_ETIMEOUT;
+	if (*out_empty)
 		return true;
 	if (code != CC_OK || msg.len == 0)
 		return false;
 	if (msg.fd_count == 0)
 		msg.fds[0] = -1;
 	code = cc_json_parse("owner", (struct cc_view){msg.text, msg.len}, 0, &doc, &err);
+	if (code == CC_OK && strcmp(cc_json_str(cc_json_root(doc), "m", ""), "state") != 0 &&
+	    cc_json_get(cc_json_root(doc), "state"))
+		on_state(live, cc_json_root(doc), &msg);
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(messages); i++)
 		if (strcmp(messages[i].name, cc_json_str(cc_json_root(doc), "m", "")) == 0)
 			messages[i].handle(live, cc_json_root(doc), &msg);
@@ -133,12 +164,13 @@ static bool hear(struct cc_live *live)
 static void on_link(uv_poll_t *poll, int status, int events)
 {
 	struct cc_live *live = poll->data;
-	bool there = status == 0;
+	bool there = status == 0, empty = false;
 
 	(void)events;
 	cc_live_hold(live);
 	/* one message a turn would be slow, all there are would let one session starve the others */
-	there = there && hear(live);
+	for (int i = 0; there && !empty && i < TURN_MESSAGES && live->link >= 0; i++)
+		there = hear(live, &empty);
 	if (!there)
 		cc_live_lost(live, "the owner of the session ended");
 	cc_live_release(live);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAUNCH_MAX = 4 << 20, EVENT_MAX = 1 << 20 };
+enum { WAKE_MS = 2, LAUNCH_MAX = 4 << 20, EVENT_MAX = 1 << 20 };
 
 void cc_live_hold(struct cc_live *live)
 {
@@ -22,6 +22,7 @@ static void on_poll_closed(uv_handle_t *handle)
 	free(live->workspace);
 	free(live->agent);
 	free(live->workdir);
+	free(live->limits);
 	free(live->end_reason);
 	free(live->launch);
 	cc_ring_done(&live->ring);
@@ -40,10 +41,47 @@ void cc_live_release(struct cc_live *live)
 		on_poll_closed((uv_handle_t *)&live->poll);
 }
 
+void cc_live_wake(struct cc_live *live)
+{
+	struct cc_reader *next;
+
+	live->wake_waits = false;
+	live->woken_ms = uv_now(live->roster->config.loop);
+	for (struct cc_reader *reader = live->readers; reader; reader = next) {
+		next = reader->next;
+		reader->wake(reader->context);
+	}
+}
+
+static void on_waker(uv_timer_t *timer)
+{
+	struct cc_roster *roster = timer->data;
+
+	for (struct cc_live *live = roster->first; live; live = live->next)
+		if (live->wake_waits)
+			cc_live_wake(live);
+}
+
+/* At once after a pause; in a flood every two milliseconds, with all there is by then: a call of the kernel for each
+ * event and each reader is what a flood costs otherwise. */
+static void wake_soon(struct cc_live *live)
+{
+	struct cc_roster *roster = live->roster;
+
+	if (!live->readers || live->wake_waits)
+		return;
+	if (uv_now(roster->config.loop) - live->woken_ms >= WAKE_MS) {
+		cc_live_wake(live);
+		return;
+	}
+	live->wake_waits = true;
+	if (!uv_is_active((uv_handle_t *)&roster->waker))
+		uv_timer_start(&roster->waker, on_waker, WAKE_MS, 0);
+}
+
 void cc_live_emit(struct cc_live *live, struct cc_event *event)
 {
 	struct cc_buf line;
-	struct cc_reader *next;
 	bool output = event->type == CC_EVENT_STDOUT || event->type == CC_EVENT_STDERR;
 
 	event->seq = ++live->seq;
@@ -56,10 +94,7 @@ void cc_live_emit(struct cc_live *live, struct cc_event *event)
 	cc_buf_done(&line);
 	if (!output && live->roster->config.event)
 		live->roster->config.event(live->roster->config.context, live, event);
-	for (struct cc_reader *reader = live->readers; reader; reader = next) {
-		next = reader->next;
-		reader->wake(reader->context);
-	}
+	wake_soon(live);
 }
 
 void cc_live_watch(struct cc_live *live, struct cc_watcher *watcher)
@@ -97,19 +132,17 @@ void cc_live_check(struct cc_live *live)
 
 void cc_live_move(struct cc_live *live, enum cc_state to)
 {
-	struct cc_reader *reader, *after;
+	enum cc_state from = live->state;
 
 	if (live->state == to || !cc_state_may(live->state, to))
 		return;
 	cc_live_hold(live);
 	live->state = to;
 	if (live->roster->config.changed)
-		live->roster->config.changed(live->roster->config.context, live);
+		live->roster->config.changed(live->roster->config.context, live, from);
 	cc_live_check(live);
-	for (reader = live->readers; to == CC_STATE_DESTROYED && reader; reader = after) {
-		after = reader->next;
-		reader->wake(reader->context);
-	}
+	if (to == CC_STATE_DESTROYED)
+		cc_live_wake(live);
 	cc_live_release(live);
 }
 
@@ -181,7 +214,7 @@ enum cc_code cc_live_launch(struct cc_roster *roster, const struct cc_live_ask *
 	roster->first = live;
 	roster->count++;
 	if (roster->config.changed)
-		roster->config.changed(roster->config.context, live);
+		roster->config.changed(roster->config.context, live, CC_STATE_CREATED);
 	cc_live_hold(live); /* it may be over before this returns */
 	cc_roster_start_next(roster);
 	*out_live = live;
@@ -253,6 +286,10 @@ void cc_live_write(const struct cc_live *live, struct cc_jsonw *w)
 	cc_jsonw_kint(w, "createdAt", live->created_ms);
 	cc_jsonw_kint(w, "lastSeq", (int64_t)live->seq);
 	cc_jsonw_kint(w, "commands", live->command_count);
+	if (live->limits) {
+		cc_jsonw_key(w, "limits");
+		cc_jsonw_raw(w, live->limits);
+	}
 	cc_jsonw_key(w, "details");
 	cc_jsonw_object(w);
 	if (live->workdir)

@@ -36,7 +36,7 @@ struct cc_roster_config {
 	/* Everything but output, in order. */
 	void (*event)(void *context, const struct cc_live *live, const struct cc_event *event);
 	/* A new state, the first and the last included. */
-	void (*changed)(void *context, const struct cc_live *live);
+	void (*changed)(void *context, const struct cc_live *live, enum cc_state from);
 	/* Started, and again when it is over. */
 	void (*command)(void *context, const struct cc_command *command, bool over);
 };

@@ -40,6 +40,8 @@ enum cc_code cc_roster_new(const struct cc_roster_config *config, struct cc_rost
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	roster->config = *config;
 	roster->children.data = roster;
+	uv_timer_init(config->loop, &roster->waker);
+	roster->waker.data = roster;
 	cc_proc_adopt();
 	if (uv_signal_init(config->loop, &roster->children) != 0 ||
 	    uv_signal_start(&roster->children, on_children, SIGCHLD) != 0) {

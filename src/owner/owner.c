@@ -109,6 +109,17 @@ static void forget(struct cc_owner *owner, int our_id)
 			owner->runs[i].theirs = owner->runs[i].ours = 0;
 }
 
+/* The kernel has killed something for the session's limit: told once, with the command that it was, where one ended. */
+static void tell_out_of_memory(struct cc_owner *owner, const struct cc_note *note)
+{
+	struct cc_event event = {.type = CC_EVENT_KILLED,
+				 .exec = theirs(owner, note->id),
+				 .content = cc_view_of("out of memory: the session's limit was reached")};
+
+	if (cc_owner_out_of_memory(owner))
+		cc_session_emit(owner->session, &event);
+}
+
 static const struct {
 	enum cc_note_kind kind;
 	const char *name;
@@ -122,14 +133,21 @@ static const struct {
 static void on_note(void *context, struct cc_note *note)
 {
 	struct cc_owner *owner = context;
+	enum cc_state now = owner->session ? cc_session_state(owner->session) : owner->told;
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	tell_state(owner); /* before the end of a command: who hears of that may ask for the state */
+	if (note->kind == CC_NOTE_EXIT || note->kind == CC_NOTE_LOST)
+		tell_out_of_memory(owner, note);
 	for (size_t i = 0; i < CC_COUNT(run_notes); i++) {
 		if (run_notes[i].kind != note->kind)
 			continue;
 		begin(&w, &text, run_notes[i].name);
+		/* in one: who hears of the end of a command may ask for the state */
+		if (now != owner->told && now != CC_STATE_ERROR) {
+			owner->told = now;
+			cc_jsonw_kstr(&w, "state", cc_state_name(now));
+		}
 		cc_jsonw_kint(&w, "id", theirs(owner, note->id));
 		cc_jsonw_kint(&w, "code", note->code);
 		cc_jsonw_kint(&w, "signal", note->signal);
@@ -156,8 +174,8 @@ static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg
 	if (code == CC_OK)
 		code = cc_owner_prepare(owner, cc_buf_view(&text), err);
 	cc_buf_done(&text);
-	if (code == CC_OK && (owner->limits.memory || owner->limits.pids || owner->limits.cpu))
-		code = cc_fail(err, CC_EUNENFORCED, 0, "limits of memory, processes and CPU cannot be held here");
+	if (code == CC_OK)
+		code = cc_owner_limit(owner, err);
 	if (code == CC_OK)
 		code = cc_prepare_launch(&owner->prepared, &config.launch, err);
 	if (code != CC_OK)
@@ -165,6 +183,8 @@ static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg
 	config.session_id = owner->ask.spec.session_id;
 	config.backend = owner->prepared.backend;
 	code = cc_session_launch(&config, &owner->session, err);
+	if (code == CC_OK)
+		code = cc_owner_leave_group(owner, err);
 	if (code == CC_OK && owner->limits.wall)
 		owner->deadline = cc_clock_ms() + owner->limits.wall * 1000;
 	return code;
@@ -179,6 +199,7 @@ static void tell_up(struct cc_owner *owner)
 	begin(&w, &text, "up");
 	cc_jsonw_kstr(&w, "backend", cc_backend_name(owner->prepared.backend->kind));
 	cc_jsonw_kstr(&w, "workdir", owner->prepared.workdir);
+	cc_owner_write_limits(owner, &w);
 	cc_jsonw_end(&w);
 	tell(owner, &text, NULL, 0);
 }
@@ -206,7 +227,7 @@ static enum cc_code start_command(struct cc_owner *owner, const struct cc_json *
 	for (size_t i = 0; code == CC_OK && i < wanted->env.count; i++)
 		code = cc_strv_set_env(&env, wanted->env.items[i], err);
 	for (int i = 0; i < 3; i++)
-		exec.stdio[i] = exec.pty ? -1 : msg->fds[1 + i];
+		exec.stdio[i] = exec.pty ? -1 : msg->fds[msg->fd_count - 3 + (size_t)i];
 	if (code == CC_OK)
 		code = cc_session_exec(owner->session, &exec, &owner->runs[slot].ours, err);
 	if (code == CC_OK)
@@ -216,14 +237,22 @@ static enum cc_code start_command(struct cc_owner *owner, const struct cc_json *
 	return code;
 }
 
-static enum cc_code read_exec(int fd, struct cc_exec_request_doc *out, struct cc_err *err)
+/* The body is in the message, or, a long one, in a file beside it. */
+static enum cc_code read_exec(const struct cc_json *m, struct cc_peer_msg *msg, struct cc_exec_request_doc *out,
+			      struct cc_err *err)
 {
+	const struct cc_json *body = cc_json_get(m, "body");
+	size_t pipes = cc_json_bool(m, "pty", false) ? 0 : 3;
 	CC_AUTO(cc_json_doc) doc = NULL;
 	struct cc_buf text;
 	enum cc_code code;
 
+	if (msg->fd_count != pipes + !body)
+		return cc_fail(err, CC_EPROTO, 0, "a command with the wrong descriptors");
+	if (body)
+		return cc_exec_request_read(body, out, err);
 	cc_buf_init(&text, CC_REQUEST_MAX);
-	code = cc_fd_read_all(fd, &text, err);
+	code = cc_fd_read_all(msg->fds[0], &text, err);
 	if (code == CC_OK)
 		code = cc_json_parse("body", cc_buf_view(&text), 0, &doc, err);
 	if (code == CC_OK)
@@ -241,15 +270,13 @@ static void on_exec(struct cc_owner *owner, const struct cc_json *m, struct cc_p
 	enum cc_code code;
 
 	cc_exec_request_init(&wanted);
-	code = msg->fd_count == (cc_json_bool(m, "pty", false) ? 1u : 4u)
-		       ? read_exec(msg->fds[0], &wanted, &err)
-		       : cc_fail(&err, CC_EPROTO, 0, "a command with the wrong descriptors");
+	code = read_exec(m, msg, &wanted, &err);
 	if (code == CC_OK)
 		code = start_command(owner, m, msg, &wanted, &err);
 	cc_exec_request_done(&wanted);
-	tell_state(owner);
 	if (code == CC_OK)
-		return;
+		return; /* that it runs, and the state, is told with "started" */
+	tell_state(owner);
 	begin(&w, &text, "refused");
 	cc_jsonw_kint(&w, "id", cc_json_int(m, "id", 0));
 	cc_jsonw_kint(&w, "errno", err.sys ? err.sys : EIO);
@@ -395,6 +422,8 @@ int cc_owner_main(int link, char *const *env)
 	}
 	cc_session_free(owner.session);
 	cc_proc_end_all();
+	if (owner.grouped)
+		cc_group_remove(&owner.group);
 	cc_prepared_done(&owner.prepared);
 	cc_ask_run_done(&owner.ask);
 	return code == CC_OK ? 0 : CC_EXIT_NOT_ESTABLISHED;

@@ -2,12 +2,15 @@
 #include "server/record.h"
 
 #include "os/clock.h"
+#include "group/group.h"
 #include "os/proc.h"
 #include "server/report.h"
 #include "server/server.h"
+#include "wire/ownermsg.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { FLUSH_MS = 50 };
 
@@ -45,6 +48,14 @@ static void end_leftover(void *context, const char *id, int64_t pid)
 		kill((pid_t)pid, SIGKILL);
 }
 
+/* Another daemon's sessions have groups of the same kind; one whose daemon is gone is nobody's. */
+static bool is_orphan(const char *name)
+{
+	long daemon = strtol(name + sizeof(CC_OWNER_GROUP) - 1, NULL, 10);
+
+	return daemon > 1 && !cc_proc_is((pid_t)daemon, "cc_server");
+}
+
 enum cc_code cc_record_open(struct cc_server *server, struct cc_err *err)
 {
 	char path[PATH_MAX + 16];
@@ -56,8 +67,10 @@ enum cc_code cc_record_open(struct cc_server *server, struct cc_err *err)
 		return code;
 	uv_timer_init(&server->loop, &server->flush);
 	server->flush.data = server;
-	return cc_store_sweep(server->store, "the server ended without it", cc_clock_wall_ms(), end_leftover, NULL,
+	code = cc_store_sweep(server->store, "the server ended without it", cc_clock_wall_ms(), end_leftover, NULL,
 			      err);
+	cc_group_sweep(CC_OWNER_GROUP, is_orphan);
+	return code;
 }
 
 void cc_record_close(struct cc_server *server)
@@ -83,15 +96,21 @@ void cc_record_event(void *context, const struct cc_live *live, const struct cc_
 	flush_soon(server);
 }
 
-void cc_record_changed(void *context, const struct cc_live *live)
+static bool is_up(enum cc_state state)
+{
+	return state == CC_STATE_WARM || state == CC_STATE_ACTIVE;
+}
+
+void cc_record_changed(void *context, const struct cc_live *live, enum cc_state from)
 {
 	struct cc_server *server = context;
 	enum cc_state state = cc_live_state(live);
 	const char *reason = cc_live_error(live)->code ? cc_live_error(live)->what : cc_live_end_reason(live);
 	struct cc_err err;
 
-	if (state == CC_STATE_CREATED)
-		return; /* it was recorded before it began */
+	/* It was recorded before it began; and that a command runs is the runs' table. */
+	if (state == CC_STATE_CREATED || (is_up(from) && is_up(state)))
+		return;
 	note(server,
 	     cc_store_session_set(server->store, cc_live_record(live), cc_backend_name(cc_live_backend(live)),
 				  cc_state_name(state), reason, cc_live_pid(live), cc_clock_wall_ms(), &err),

@@ -262,6 +262,7 @@ static void prove(struct cc_probe *probe, char *const *env)
 		snprintf(item->remedy, sizeof(item->remedy), "%s",
 			 proof.captures ? "" : "a kernel with nf_tables and its tproxy expression (nft_tproxy)");
 	}
+	probe->late = good && proof.late;
 	probe->enforceable = good && proof.started && proof.names_held && proof.hosts_held;
 	probe->failing.sys = probe->enforceable ? 0 : err.sys;
 }

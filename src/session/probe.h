@@ -23,6 +23,7 @@ struct cc_probe {
 	bool available; /* the seed's table: platform and tools */
 	bool requires_install;
 	bool enforceable; /* the proof held */
+	bool late;        /* it did not, because it did not come to its end in time: it may the next time */
 	char note[CC_PROBE_TEXT];
 	char install_hint[CC_PROBE_TEXT];
 	struct { /* why not enforceable */

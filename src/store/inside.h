@@ -6,10 +6,16 @@
 
 #include <sqlite3.h>
 
+enum { CC_STORE_CACHE = 48 };
+
 struct cc_store {
 	sqlite3 *db;
 	char *path;
 	bool open; /* a transaction */
+	struct {   /* prepared once, by the address of their text */
+		const char *sql;
+		sqlite3_stmt *statement;
+	} cache[CC_STORE_CACHE];
 };
 
 /* values: one letter each, "t" const char * (NULL is null), "v" struct cc_view, "i" int64_t. */

@@ -42,9 +42,28 @@ static enum cc_code fail(struct cc_store *store, struct cc_err *err)
 	return cc_fail(err, CC_ESYS, 0, "the database %s: %s", store->path, sqlite3_errmsg(store->db));
 }
 
+/* It stays in the cache. */
 void cc_store_statement_drop(sqlite3_stmt **statement)
 {
-	sqlite3_finalize(*statement);
+	if (!*statement)
+		return;
+	sqlite3_reset(*statement);
+	sqlite3_clear_bindings(*statement);
+}
+
+/* The texts are literals of this room: the same address is the same text. */
+static sqlite3_stmt *cached(struct cc_store *store, const char *sql)
+{
+	size_t at = 0;
+
+	while (at < CC_STORE_CACHE && store->cache[at].sql && store->cache[at].sql != sql)
+		at++;
+	if (at == CC_STORE_CACHE)
+		return NULL;
+	if (!store->cache[at].sql &&
+	    sqlite3_prepare_v2(store->db, sql, -1, &store->cache[at].statement, NULL) == SQLITE_OK)
+		store->cache[at].sql = sql;
+	return store->cache[at].sql ? store->cache[at].statement : NULL;
 }
 
 static int bind_all(sqlite3_stmt *statement, const char *values, va_list args)
@@ -68,10 +87,9 @@ static int bind_all(sqlite3_stmt *statement, const char *values, va_list args)
 static enum cc_code prepare(struct cc_store *store, sqlite3_stmt **out_statement, struct cc_err *err, const char *sql,
 			    const char *values, va_list args)
 {
-	CC_AUTO_STATEMENT statement = NULL;
+	CC_AUTO_STATEMENT statement = cached(store, sql);
 
-	if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK ||
-	    bind_all(statement, values, args) != SQLITE_OK)
+	if (!statement || bind_all(statement, values, args) != SQLITE_OK)
 		return fail(store, err);
 	*out_statement = statement;
 	statement = NULL;
@@ -233,6 +251,8 @@ void cc_store_close(struct cc_store *store)
 	if (!store)
 		return;
 	(void)!cc_store_flush(store, &err);
+	for (size_t i = 0; i < CC_STORE_CACHE; i++)
+		sqlite3_finalize(store->cache[i].statement);
 	sqlite3_close(store->db);
 	free(store->path);
 	free(store);

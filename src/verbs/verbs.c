@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "cli/options.h"
+#include "remote/remote.h"
 #include "wire/msg.h"
 
 #include <signal.h>
@@ -37,6 +38,17 @@ const struct cc_verb_row cc_verbs[] = {
 	 cc_verb_review, CC_FOR_EXPLAIN},
 	{"console", "ccbox console [--no-open]",
 	 "the page of the daemon: prints an address that signs a browser in, once, and opens it", cc_verb_console, 0},
+	{"launch", "ccbox launch [OPTIONS]", "a sandbox in cc_server, ready for commands; prints its name",
+	 cc_verb_launch, CC_FOR_LAUNCH},
+	{"exec", "ccbox exec SESSION [--workdir DIR] [--timeout S] -- COMMAND [ARG...]", "run a command in it",
+	 cc_verb_exec, 0},
+	{"ps", "ccbox ps [--all] [--json]", "the sandboxes of cc_server and how they stand", cc_verb_ps, 0},
+	{"logs", "ccbox logs SESSION [--follow] [--json]", "what happened in one", cc_verb_logs, 0},
+	{"attach", "ccbox attach SESSION", "its output and refusals as they come, until it ends", cc_verb_attach, 0},
+	{"stop", "ccbox stop SESSION...", "end it; nothing of it runs afterwards", cc_verb_stop, 0},
+	{"suspend", "ccbox suspend SESSION...", "stop every process in it", cc_verb_suspend, 0},
+	{"resume", "ccbox resume SESSION...", "let them go on", cc_verb_resume, 0},
+	{"repo", CC_REPO_USAGE, "checkouts that no session of their workspace writes", cc_verb_repo, 0},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
 const size_t cc_verb_count = CC_COUNT(cc_verbs);

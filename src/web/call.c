@@ -138,6 +138,7 @@ static void judge(struct cc_call *call, const char *method)
 	} else if (!content_length(call->wsi, &call->body_left, &said)) {
 		refuse(call, 400, CC_EINVAL, "Content-Length is no number");
 	} else if (call->body_left > (call->route ? call->route->body_max : 0)) {
+		call->too_long = true;
 		refuse(call, 413, CC_ELIMIT, "the body is too long");
 	} else if (call->body_left == 0) {
 		dispatch(call);
@@ -182,6 +183,10 @@ static int begin(struct cc_web *web, struct lws *wsi, const char *path, size_t l
 
 static int take_body(struct cc_call *call, const void *bytes, size_t len)
 {
+	if (call && call->too_long) { /* answered; what still comes is let pass */
+		call->body_left -= len < call->body_left ? len : call->body_left;
+		return call->draining && call->body_left == 0 ? -1 : 0;
+	}
 	if (!call || call->dispatched)
 		return 0;
 	if (len > call->body_left) {
@@ -207,6 +212,10 @@ int cc_call_event(struct cc_web *web, struct lws *wsi, enum lws_callback_reasons
 		return begin(web, wsi, in, len);
 	case LWS_CALLBACK_HTTP_BODY:
 		return take_body(call, in, len);
+	case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+		/* The library says it again and again where a caller has sent its next call before this one was
+		 * answered. */
+		return call && call->completions++ > 0 ? -1 : 0;
 	case LWS_CALLBACK_HTTP_WRITEABLE:
 		return call ? cc_call_write(call) : 0;
 	case LWS_CALLBACK_CLOSED_HTTP:

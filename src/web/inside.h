@@ -14,6 +14,7 @@ enum {
 	CC_WEB_CHUNK = 16 << 10,
 	CC_WEB_FILL_MAX = 256 << 10, /* what one fill may add */
 	CC_WEB_LISTENERS = 8,
+	CC_WEB_DRAIN_MAX = 8 << 20, /* of a body that nobody wants */
 };
 
 struct cc_web {
@@ -42,8 +43,9 @@ struct cc_call {
 	char origin[256]; /* a foreign one that is allowed */
 	uint64_t last_event;
 	size_t body_left;
+	unsigned completions;
 	struct cc_buf body;
-	bool local, head, dispatched, answered, started;
+	bool local, head, dispatched, answered, started, too_long, draining;
 	bool hang_up; /* after the answer: the rest of what the caller sends is not wanted */
 	int status;
 	const char *type;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPLY_SECONDS = 60, HEADERS_MAX = 4096 };
+enum { REPLY_SECONDS = 60, DRAIN_SECONDS = 5, HEADERS_MAX = 4096 };
 
 static const struct {
 	enum cc_code code;
@@ -89,6 +89,12 @@ static int complete(struct cc_call *call)
 	struct lws *wsi = call->wsi;
 	bool hang_up = call->hang_up || call->fill;
 
+	/* A caller whose bytes are cut off while it sends them may not see the answer. */
+	if (call->too_long && call->body_left && call->body_left <= CC_WEB_DRAIN_MAX) {
+		call->draining = true;
+		lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, DRAIN_SECONDS);
+		return 0;
+	}
 	lws_set_opaque_user_data(wsi, NULL);
 	cc_call_free(call);
 	return hang_up || lws_http_transaction_completed(wsi) ? -1 : 0;
@@ -110,7 +116,7 @@ static int write_chunk(struct cc_call *call)
 
 int cc_call_write(struct cc_call *call)
 {
-	if (!call->answered)
+	if (!call->answered || call->draining)
 		return 0;
 	if (!call->started && write_headers(call) != 0)
 		return -1;

@@ -195,32 +195,6 @@ static enum cc_code take_limits(void *into, const struct cc_json *node, struct c
 			   err);
 }
 
-static void write_node(struct cc_jsonw *w, const struct cc_json *node)
-{
-	bool object = node->kind == CC_JSON_OBJECT;
-
-	if (node->kind == CC_JSON_STRING) {
-		cc_jsonw_view(w, node->text);
-	} else if (node->kind == CC_JSON_INT) {
-		cc_jsonw_int(w, node->integer);
-	} else if (node->kind == CC_JSON_TRUE || node->kind == CC_JSON_FALSE) {
-		cc_jsonw_bool(w, node->kind == CC_JSON_TRUE);
-	} else if (object || node->kind == CC_JSON_ARRAY) {
-		if (object)
-			cc_jsonw_object(w);
-		else
-			cc_jsonw_array(w);
-		for (const struct cc_json *m = node->child; m; m = m->next) {
-			if (object)
-				cc_jsonw_key(w, m->key.ptr);
-			write_node(w, m);
-		}
-		cc_jsonw_end(w);
-	} else {
-		cc_jsonw_null(w);
-	}
-}
-
 /* What a policy file may say, by the reader of policy files: it starts from a text, so the object becomes one again.
  * The parser has bounded how deep it goes. */
 static enum cc_code take_policy(void *into, const struct cc_json *node, struct cc_err *err)
@@ -232,7 +206,7 @@ static enum cc_code take_policy(void *into, const struct cc_json *node, struct c
 
 	cc_buf_init(&text, CC_REQUEST_MAX);
 	cc_jsonw_init(&w, &text);
-	write_node(&w, node);
+	cc_jsonw_copy(&w, node);
 	code = cc_buf_check(&text, "the policy", err);
 	if (code == CC_OK)
 		code = cc_policyfile_parse("policy", cc_buf_view(&text), CC_POLICY_OPERATOR, &request->spec.policy,
@@ -285,6 +259,65 @@ void cc_launch_request_done(struct cc_launch_request *request)
 enum cc_code cc_launch_request_read(const struct cc_json *root, struct cc_launch_request *request, struct cc_err *err)
 {
 	return read_object(root, launch_fields, CC_COUNT(launch_fields), request, err);
+}
+
+static void write_text(struct cc_jsonw *w, const char *key, const char *text)
+{
+	if (text)
+		cc_jsonw_kstr(w, key, text);
+}
+
+static void write_limits(struct cc_jsonw *w, const struct cc_limits *limits)
+{
+	const struct {
+		const char *key;
+		int64_t value;
+	} rows[] = {{"memoryBytes", limits->memory},
+		    {"pids", limits->pids},
+		    {"cpuPercent", limits->cpu},
+		    {"wallSeconds", limits->wall}};
+
+	cc_jsonw_key(w, "limits");
+	cc_jsonw_object(w);
+	for (size_t i = 0; i < CC_COUNT(rows); i++)
+		if (rows[i].value)
+			cc_jsonw_kint(w, rows[i].key, rows[i].value);
+	cc_jsonw_end(w);
+}
+
+void cc_launch_request_write(const struct cc_launch_request *request, struct cc_buf *out)
+{
+	static const char *const modes[] = {NULL, "chat", "review", "plan", "orchestrate"};
+	const struct cc_spec *spec = &request->spec;
+	struct cc_jsonw w;
+
+	cc_jsonw_init(&w, out);
+	cc_jsonw_object(&w);
+	write_text(&w, "sessionId", spec->session_id);
+	write_text(&w, "workspaceId", spec->workspace_id);
+	write_text(&w, "agentId", spec->agent_id);
+	write_text(&w, "mode", (size_t)spec->mode < CC_COUNT(modes) ? modes[spec->mode] : NULL);
+	write_text(&w, "guestWorkdir", spec->guest_workdir);
+	write_text(&w, "agent", request->agent);
+	write_text(&w, "backend", request->backend == CC_BACKEND_UNSET ? NULL : cc_backend_name(request->backend));
+	cc_jsonw_kbool(&w, "networkEnabled", spec->network_enabled);
+	cc_jsonw_key(&w, "bindMounts");
+	cc_jsonw_array(&w);
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		cc_jsonw_object(&w);
+		cc_jsonw_kstr(&w, "hostPath", spec->binds[i].host_path);
+		cc_jsonw_kbool(&w, "readOnly", spec->binds[i].read_only);
+		cc_jsonw_end(&w);
+	}
+	cc_jsonw_end(&w);
+	cc_jsonw_kstrv(&w, "egressAllowlist", &spec->egress_allowlist);
+	cc_jsonw_kstrv(&w, "protectedPaths", &spec->protected_paths);
+	cc_jsonw_kstrv(&w, "runnerStateDirs", &spec->runner_state_dirs);
+	cc_jsonw_kstrv(&w, "execGrantRoots", &spec->exec_grant_roots);
+	write_limits(&w, &request->limits);
+	cc_buf_adds(out, ",\"policy\":");
+	cc_policyfile_write(&spec->policy, out);
+	cc_jsonw_end(&w);
 }
 
 TEXT_FIELD(take_exec_workdir, struct cc_exec_request_doc, workdir)

@@ -32,6 +32,9 @@ void cc_launch_request_done(struct cc_launch_request *request);
 CC_MUST enum cc_code cc_launch_request_read(const struct cc_json *root, struct cc_launch_request *request,
 					    struct cc_err *err);
 
+/* As a body that cc_launch_request_read takes. */
+void cc_launch_request_write(const struct cc_launch_request *request, struct cc_buf *out);
+
 struct cc_exec_request_doc {
 	struct cc_strv argv;
 	struct cc_strv env; /* NAME=VALUE, on top of the session's own */

@@ -1,0 +1,18 @@
+/* remote.h - the verbs of `ccbox` that call a running cc_server over its Unix socket. */
+#ifndef CC_REMOTE_REMOTE_H
+#define CC_REMOTE_REMOTE_H
+
+#include <ccbox.h>
+#include "cli/cli.h"
+
+#define CC_REPO_USAGE "ccbox repo add [DIR] [--workspace NAME] | ls | rm NUMBER"
+
+cc_verb cc_verb_launch, cc_verb_exec, cc_verb_ps, cc_verb_logs, cc_verb_attach, cc_verb_stop, cc_verb_suspend,
+	cc_verb_resume, cc_verb_repo;
+
+/* Says what went wrong; returns 125. */
+int cc_remote_give_up(const struct ccbox_error *error);
+/* The same for words that are wrong. */
+int cc_remote_usage(const char *usage);
+
+#endif
