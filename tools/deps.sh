@@ -30,7 +30,9 @@ probe() { # is it there?
 	http-parser) # later releases do without it, and so do we then
 		[ -e /usr/include/http_parser.h ] || ! apt-cache show libhttp-parser-dev >/dev/null 2>&1
 		;;
-	jsonschema) python3 -c 'import jsonschema' 2>/dev/null ;;
+	jsonschema) # of the python3 in PATH, or of the system's
+		python3 -c 'import jsonschema' 2>/dev/null || /usr/bin/python3 -c 'import jsonschema' 2>/dev/null
+		;;
 	evlib-uv) # the loop of libwebsockets is a plugin of its own
 		ls /usr/lib/*/libwebsockets-evlib_uv.so >/dev/null 2>&1
 		;;

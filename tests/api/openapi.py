@@ -13,6 +13,8 @@ import tempfile
 try:
     import jsonschema
 except ImportError:
+    if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
+        os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
     print("1..1\nok 1 - the description # skip python3-jsonschema is not installed")
     sys.exit(0)
 

@@ -252,7 +252,7 @@ for line in sys.stdin: assert json.loads(line)["v"] == 1'
 	bash -n "$BASE/c.bash"
 	run bash -c ". $BASE/c.bash; COMP_WORDS=(ccbox run --allow-n); COMP_CWORD=2; _ccbox; echo \${COMPREPLY[@]}"
 	[ "$output" = --allow-name ]
-	run bash -c ". $BASE/c.bash; COMP_WORDS=(ccbox ex); COMP_CWORD=1; _ccbox; echo \${COMPREPLY[@]}"
+	run bash -c ". $BASE/c.bash; COMP_WORDS=(ccbox exp); COMP_CWORD=1; _ccbox; echo \${COMPREPLY[@]}"
 	[ "$output" = explain ]
 	"$CCBOX" completions zsh >"$BASE/_ccbox"
 	"$CCBOX" completions fish >"$BASE/c.fish"
