@@ -9,6 +9,7 @@ for name in "$@"; do
 	case $name in
 	claude) package=@anthropic-ai/claude-code@2.1.332 program=@anthropic-ai/claude-code-linux-x64/claude ;;
 	playwright) package=playwright-core@1.56.1 program=playwright-core/package.json ;;
+	claude-acp) package=@agentclientprotocol/claude-agent-acp@0.49.0 program=.bin/claude-agent-acp ;;
 	*) echo "no such client: $name" >&2; exit 2 ;;
 	esac
 	[ -e "$dir/$name/node_modules/$program" ] && continue

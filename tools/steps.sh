@@ -36,6 +36,7 @@ clients() { # real agents that tests drive; where they cannot be had, those test
 	CCBOX_CLIENTS=${CCBOX_CLIENTS:-/var/tmp/ccbox-clients-$(id -u)}
 	export CCBOX_CLIENTS
 	tools/clients.sh claude >/dev/null || true
+	tools/clients.sh claude-acp >/dev/null || true
 }
 last_line() { # file of the tally, file for its last line: which must not look green where a step failed
 	tail -n 1 "$1" >"$2"

@@ -25,6 +25,11 @@ struct cc_console {
 	/* this room's own */
 	struct cc_logins logins;
 	struct cc_terminals *terminals; /* NULL until the first */
+	bool ending;
+	uv_timer_t ending_timer;
+	int64_t ending_until;
+	void (*ended)(void *context);
+	void *ended_context;
 };
 
 extern const struct cc_route cc_routes_login[];
@@ -34,7 +39,10 @@ extern const struct cc_socket_row cc_sockets_terminal[];
 
 /* For the web (knows_cookie): one of the cookies is a browser's that has logged in. */
 bool cc_console_cookie(void *context, const char *cookies);
-/* Ends every terminal. */
+/* Hangs up on every terminal, tells their viewers that the server goes, and calls done when all have heard it or had
+ * their time. Nothing new is started from now on. */
+void cc_console_end(struct cc_console *console, void (*done)(void *context), void *context);
+/* What is left then is ended and freed. */
 void cc_console_stop(struct cc_console *console);
 
 #endif

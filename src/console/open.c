@@ -151,6 +151,8 @@ static void on_opened(uv_work_t *work, int status)
 			reply_info(it->call, 201, entry);
 		else /* nobody knows of it */
 			cc_terminal_close(entry->terminal, CC_CLOSE_CLOSED);
+		if (entry->all->console->ending)
+			cc_terminal_close(entry->terminal, CC_CLOSE_GOING);
 		cc_terminals_after(entry);
 	} else {
 		cc_terminals_log(entry->all->console, true, "terminal %s: not started: %s", entry->id, it->err.what);
@@ -299,6 +301,8 @@ static void post_terminal(struct cc_call *call)
 	enum cc_code code =
 		all ? read_wish(cc_call_body(call), &doc, &wish, &err) : cc_fail(&err, CC_ELIMIT, 0, "out of memory");
 
+	if (code == CC_OK && console->ending)
+		code = cc_fail(&err, CC_ESTATE, 0, "the server stops");
 	if (code == CC_OK && all->count >= CC_TERMINALS_MAX)
 		code = cc_fail(&err, CC_ELIMIT, 0, "at most %d terminals at once", CC_TERMINALS_MAX);
 	if (code == CC_OK)

@@ -155,6 +155,42 @@ void cc_terminals_after(struct cc_term_entry *entry)
 	follow_time(entry);
 }
 
+enum { ENDING_STEP_MS = 20, ENDING_MS = 2000 };
+
+static void look_for_end(uv_timer_t *timer)
+{
+	struct cc_console *console = timer->data;
+	bool left = false;
+
+	for (const struct cc_term_entry *at = console->terminals->first; at; at = at->next)
+		left |= !at->over_at || at->conns;
+	if (left && cc_clock_ms() < console->ending_until)
+		return;
+	uv_timer_stop(timer);
+	console->ended(console->ended_context);
+}
+
+void cc_console_end(struct cc_console *console, void (*done)(void *context), void *context)
+{
+	console->ending = true;
+	if (!console->terminals || !console->terminals->first) {
+		done(context);
+		return;
+	}
+	for (struct cc_term_entry *at = console->terminals->first; at; at = at->next) {
+		if (!at->timer)
+			continue; /* still being opened: its owner's end ends it */
+		cc_terminal_close(at->terminal, CC_CLOSE_GOING);
+		cc_terminals_after(at);
+	}
+	console->ended = done;
+	console->ended_context = context;
+	console->ending_until = cc_clock_ms() + ENDING_MS;
+	console->ending_timer.data = console;
+	uv_timer_init(console->loop, &console->ending_timer);
+	uv_timer_start(&console->ending_timer, look_for_end, ENDING_STEP_MS, ENDING_STEP_MS);
+}
+
 void cc_console_stop(struct cc_console *console)
 {
 	while (console->terminals && console->terminals->first)

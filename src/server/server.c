@@ -37,18 +37,23 @@ static void on_library_log(int level, const char *line)
 	cc_log(level == LLL_ERR ? CC_LOG_WARNING : CC_LOG_DEBUG, "libwebsockets: %.*s", (int)len, line);
 }
 
-static void on_all_ended(void *context)
-{
-	uv_stop(&((struct cc_server *)context)->loop);
-}
-
-/* Sessions first: when the last one has ended there is nothing left that a person could miss. A second signal does not
- * wait for them: they end all the same when we are gone. */
 static void on_console_log(bool warning, const char *line)
 {
 	cc_log(warning ? CC_LOG_WARNING : CC_LOG_INFO, "%s", line);
 }
 
+static void on_terminals_ended(void *context)
+{
+	uv_stop(&((struct cc_server *)context)->loop);
+}
+
+static void on_all_ended(void *context)
+{
+	cc_console_end(&((struct cc_server *)context)->console, on_terminals_ended, context);
+}
+
+/* Sessions first: when the last one has ended there is nothing left that a person could miss. A second signal does not
+ * wait for them: they end all the same when we are gone. */
 static void stop(struct cc_server *server)
 {
 	if (server->stopping) {

@@ -1,10 +1,11 @@
 // A stand-in for the Messages API, for tests without a network. The first request that offers a Bash tool is answered with one
-// call of it (environment CMD); the request that brings the result back is answered with text that repeats it.
+// call of it (environment CMD; TOOL: another tool's name); the request that brings the result back is answered with text that repeats it.
 // usage: CMD=... LOG=FILE node messages-api.mjs PORT     prints "ready PORT"
 import { createServer } from 'node:http';
 import { appendFileSync } from 'node:fs';
 
 const command = process.env.CMD ?? 'true';
+const wanted = process.env.TOOL ?? 'Bash';
 const log = entry => process.env.LOG && appendFileSync(process.env.LOG, JSON.stringify(entry) + '\n');
 const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
@@ -13,9 +14,9 @@ const toolResults = messages =>
 
 function answer(request) {
 	const results = toolResults(request.messages ?? []);
-	const canRun = (request.tools ?? []).some(tool => tool.name === 'Bash');
+	const canRun = (request.tools ?? []).some(tool => tool.name === wanted);
 	if (canRun && results.length === 0) {
-		return { stop: 'tool_use', parts: [{ type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command, description: 'test' } }] };
+		return { stop: 'tool_use', parts: [{ type: 'tool_use', id: 'toolu_1', name: wanted, input: wanted === 'Bash' ? { command, description: 'test' } : { command } }] };
 	}
 	const last = results.at(-1);
 	const said = last ? (typeof last.content === 'string' ? last.content : JSON.stringify(last.content)) : 'nothing';

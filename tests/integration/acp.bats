@@ -99,3 +99,18 @@ acp() { python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp "$@" -- /usr/bin/python
 	for _ in $(seq 150); do pgrep -f "sleep $nap|$mine" >/dev/null || break; sleep 0.1; done
 	! pgrep -f "sleep $nap|$mine"
 }
+
+@test "a real agent (claude-agent-acp) works a whole turn: the person is asked, the tree is edited, a name is refused" {
+	clients=$(sh "$BATS_TEST_DIRNAME/../../tools/clients.sh" claude-acp 2>&1) || skip "$clients"
+	CMD='echo edited >>a.txt; echo x >.env; echo $CCBOX_SESSION' node "$BATS_TEST_DIRNAME/../clients/messages-api.mjs" 0 >"$BASE/api.out" &
+	api=$!
+	for _ in $(seq 100); do grep -q ready "$BASE/api.out" && break; sleep 0.05; done
+	export ANTHROPIC_BASE_URL=http://api.claude.test:$(sed 's/ready //' "$BASE/api.out") ANTHROPIC_API_KEY=sk-ant-test CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
+	CC_TEST_ANSWER=allow run python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp --agent claude --bind . --bind "$clients:ro" \
+		--host api.claude.test=127.0.0.1 --allow-host api.claude.test -- "$clients/claude-acp/node_modules/.bin/claude-agent-acp" <<<'run the command'
+	kill $api
+	echo "$output"
+	[[ "$output" == *'permission: '*'"stopReason": "end_turn"'* && "$output" == *'DONE is_error=false'*run-20* ]]
+	[[ "$output" == *"refused file-write-create $PWD/.env"* ]]
+	[ "$(tail -n 1 a.txt)" = edited ] && [ ! -e .env ]
+}

@@ -17,11 +17,13 @@ def send(message):
 
 def take(message):
     update = message.get('params', {}).get('update', {})
-    if update:
+    if update.get('sessionUpdate') in ('agent_message_chunk', 'agent_thought_chunk'):
         print(('thought: ' if update['sessionUpdate'] == 'agent_thought_chunk' else '') + update['content']['text'].rstrip('\n'), flush=True)
     elif message.get('method') == 'session/request_permission':
         print('permission:', message['params']['toolCall']['title'], flush=True)
-        outcome = {'outcome': 'selected', 'optionId': os.environ.get('CC_TEST_ANSWER', 'reject')}
+        wanted = os.environ.get('CC_TEST_ANSWER', 'reject')
+        option = next(o['optionId'] for o in message['params']['options'] if o['kind'] == wanted + '_once')
+        outcome = {'outcome': 'selected', 'optionId': option}
         send({'id': message['id'], 'result': {'outcome': outcome}})
     elif 'method' in message and 'id' in message:
         send({'id': message['id'], 'error': {'code': -32601, 'message': 'editor: no ' + message['method']}})
@@ -43,9 +45,9 @@ def request(method, params):
 
 first = request('initialize', {'protocolVersion': 1, 'clientCapabilities': {'fs': {'readTextFile': False, 'writeTextFile': False}, 'terminal': False, 'other': 1}, 'clientInfo': {'name': 't', 'version': '1'}})
 print('initialize:', json.dumps(first['seen']['clientCapabilities'], sort_keys=True) if 'seen' in first else first, flush=True)
-request('session/new', {'cwd': os.getcwd(), 'mcpServers': []})
+session = request('session/new', {'cwd': os.getcwd(), 'mcpServers': []})['sessionId']
 for line in sys.stdin:
-    print('prompt:', json.dumps(request('session/prompt', {'sessionId': 's-1', 'prompt': [{'type': 'text', 'text': line}]})), flush=True)
+    print('prompt:', json.dumps(request('session/prompt', {'sessionId': session, 'prompt': [{'type': 'text', 'text': line}]})), flush=True)
     if 'linger' in os.environ.get('CC_TEST_ANSWER', ''):
         time.sleep(600)
 deadline = time.time() + 0.5 # a refusal is told a moment later than its answer

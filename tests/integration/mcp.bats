@@ -199,3 +199,18 @@ swap_meanwhile() { # CCBOX
 	run "$CCBOX" mcp -- ls
 	[ "$status" -eq 125 ]
 }
+
+@test "a real Claude Code, outside, without its own tools, works by ours" {
+	clients=$(sh "$BATS_TEST_DIRNAME/../../tools/clients.sh" claude 2>&1) || skip "$clients"
+	TOOL=mcp__cc__bash CMD='echo edited >>a.txt; echo x >.env; echo $CCBOX_SESSION' node "$BATS_TEST_DIRNAME/../clients/messages-api.mjs" 0 >"$BASE/api.out" &
+	api=$!
+	for _ in $(seq 100); do grep -q ready "$BASE/api.out" && break; sleep 0.05; done
+	export ANTHROPIC_BASE_URL=http://127.0.0.1:$(sed 's/ready //' "$BASE/api.out") ANTHROPIC_API_KEY=sk-ant-test CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_AUTOUPDATER=1 ENABLE_TOOL_SEARCH=false
+	run "$clients/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude" -p 'run the command' --strict-mcp-config \
+		--mcp-config "{\"mcpServers\":{\"cc\":{\"command\":\"$CCBOX\",\"args\":[\"mcp\"]}}}" \
+		--allowedTools mcp__cc__bash --disallowedTools Bash,Edit,Write,Read --output-format json
+	kill $api
+	echo "$output"
+	[[ "$output" == *'"subtype":"success"'* && "$output" == *'run-20'* && "$output" == *'[sandbox] refused file-write-create'* ]]
+	[ "$(tail -n 1 a.txt)" = edited ] && [ ! -e .env ]
+}

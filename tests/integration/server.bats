@@ -13,7 +13,7 @@ load server
 	[ ! -e "$SOCK" ]
 }
 
-@test "--sandbox off and its variable say so, flag before variable" {
+@test "the switch --sandbox off and its variable say so, flag before variable" {
 	daemon --sandbox off
 	grep -qx 'agent sandbox DISABLED by --sandbox off' "$BASE/server.err"
 	down

@@ -10,7 +10,7 @@ CASES=$BATS_TEST_DIRNAME/terminals.py
 DENY=${DENY_SYSCALL:-$BATS_TEST_DIRNAME/../../build/tests/integration/deny-syscall}
 
 fine() {
-	run env SOCK="$SOCK" PORT="$PORT" TOKEN="$TOKEN" LC_ALL=C.UTF-8 python3 "$CASES" "$1"
+	run env SERVER="$SERVER" SOCK="$SOCK" PORT="$PORT" TOKEN="$TOKEN" LC_ALL=C.UTF-8 python3 "$CASES" "$1"
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ $output == *fine ]]
@@ -60,6 +60,12 @@ fine() {
 @test "closed, idle: hung up, killed, nothing stays" {
 	daemon
 	fine close
+}
+
+@test "a daemon that stops says so to who looks on" {
+	daemon
+	fine going
+	wait "$SERVER"
 }
 
 @test "a daemon that stops, or is killed, leaves nothing of its terminals" {

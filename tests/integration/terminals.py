@@ -254,6 +254,15 @@ def case_who():
         raise AssertionError('a foreign origin over the Unix socket')
     except Refused:
         pass
+    # those that are gone are not counted
+    for _ in range(30):
+        Ws(path, sock=SOCK).close()
+    for _ in range(100):
+        if api('GET', '/healthz')[1]['connections'] <= 3:
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError(api('GET', '/healthz'))
     for bad in ['/v1/terminals/nobody/io', path + '?from=x', path + '?window=-1', path + 'x']:
         try:
             Ws(bad, sock=SOCK)
@@ -290,6 +299,18 @@ def case_leave():
             return
         time.sleep(0.05)
     raise AssertionError(count('1732'))
+
+
+def case_going():
+    """The daemon is told to stop: viewers hear it."""
+    views = [view(start(backend=backend)) for backend in ('none', 'native')]
+    for v in views:
+        v.type("trap '' HUP; (setsid sleep 1732 &) ; sleep 1732 & echo up$((1+1))\r")
+        assert v.see('up2')
+    os.kill(int(os.environ['SERVER']), 15)
+    for v in views:
+        assert v.end() == (1001, 'the server stops') and v.exit['reason'] == 'the server stops', (v.closed, v.exit)
+    assert gone('1732')
 
 
 def case_gone():
