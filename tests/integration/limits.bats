@@ -15,6 +15,7 @@ groups_left() { find /sys/fs/cgroup -maxdepth 6 -name "ccbox-session-$SERVER-*" 
 	# in a mount namespace without control groups
 	export BASE CCBOX CC_SERVER
 	cat >"$BASE/none.sh" <<-'SH'
+		trap 'kill "$SERVER" 2>/dev/null || true' EXIT
 		mount -t tmpfs tmpfs /sys/fs/cgroup 2>/dev/null || umount -l /sys/fs/cgroup
 		. "$1/lib.bash"; . "$1/server.bash"
 		cd "$BASE/proj"

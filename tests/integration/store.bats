@@ -101,6 +101,7 @@ db() { python3 -c 'import sqlite3,sys; [print("|".join(map(str, r))) for r in sq
 	# a file system of its own for the data, in a mount namespace of the test's
 	cat >"$BASE/full.sh" <<-'SH'
 		set -e
+		trap 'kill "$SERVER" 2>/dev/null || true' EXIT
 		mount -t tmpfs -o size=1m tmpfs "$BASE/data"
 		. "$1/lib.bash"; . "$1/server.bash"
 		cd "$BASE/proj"
