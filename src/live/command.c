@@ -96,11 +96,15 @@ static void on_handle_closed(uv_handle_t *handle)
 	free(command);
 }
 
+/* The handle first: libuv takes its descriptor out of the loop's set when the handle is closed, and by then the number
+ * may be somebody else's, who would not be heard any more. */
 static void close_pipe(struct pipe *pipe)
 {
 	if (pipe->fd < 0)
 		return;
-	uv_poll_stop(&pipe->poll);
+	if (pipe->polled)
+		uv_close((uv_handle_t *)&pipe->poll, on_handle_closed);
+	pipe->polled = false;
 	cc_fd_close(&pipe->fd);
 }
 
@@ -115,11 +119,8 @@ static void retire(struct cc_command *command)
 			live->command_count--;
 			break;
 		}
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++)
 		close_pipe(&command->pipes[i]);
-		if (command->pipes[i].polled)
-			uv_close((uv_handle_t *)&command->pipes[i].poll, on_handle_closed);
-	}
 	uv_close((uv_handle_t *)&command->timer, on_handle_closed);
 }
 

@@ -22,6 +22,11 @@ enum cc_code cc_link_say(struct cc_live *live, const char *text, const int *fds,
 	return cc_peer_send(live->link, text, strlen(text), fds, count, err);
 }
 
+static void on_poll_closed(uv_handle_t *handle)
+{
+	cc_live_release(handle->data);
+}
+
 void cc_link_close(struct cc_live *live)
 {
 	char group[64];
@@ -29,8 +34,13 @@ void cc_link_close(struct cc_live *live)
 
 	if (live->link < 0)
 		return;
-	if (live->polled)
-		uv_poll_stop(&live->poll);
+	/* While the number is still its own: see close_pipe. The session stays until the loop has given the handle
+	 * back. */
+	if (live->polled) {
+		live->polled = false;
+		cc_live_hold(live);
+		uv_close((uv_handle_t *)&live->poll, on_poll_closed);
+	}
 	cc_fd_close(&live->link);
 	pid = live->owner.pid;
 	/* With its socket closed it ends by itself; when the socket was closed from its side it already has. */

@@ -14,10 +14,15 @@ void cc_live_hold(struct cc_live *live)
 	live->refs++;
 }
 
-static void on_poll_closed(uv_handle_t *handle)
+void cc_live_release(struct cc_live *live)
 {
-	struct cc_live *live = handle->data;
-
+	if (--live->refs > 0)
+		return;
+	if (live->link >= 0) { /* its handle holds the session once more, and lets go of it later */
+		cc_link_close(live);
+		if (live->refs > 0)
+			return;
+	}
 	free(live->id);
 	free(live->workspace);
 	free(live->agent);
@@ -27,18 +32,6 @@ static void on_poll_closed(uv_handle_t *handle)
 	free(live->launch);
 	cc_ring_done(&live->ring);
 	free(live);
-}
-
-void cc_live_release(struct cc_live *live)
-{
-	if (--live->refs > 0)
-		return;
-	cc_link_close(live);
-	live->poll.data = live;
-	if (live->polled)
-		uv_close((uv_handle_t *)&live->poll, on_poll_closed);
-	else
-		on_poll_closed((uv_handle_t *)&live->poll);
 }
 
 void cc_live_wake(struct cc_live *live)

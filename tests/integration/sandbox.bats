@@ -395,3 +395,15 @@ a b" ]
 	down
 	nothing_left
 }
+
+@test "what is left of a lost session does not make the next one deaf" {
+	daemon
+	owner=$(launch one | python3 -c 'import json,sys; print(json.load(sys.stdin)["details"]["pid"])')
+	kill -9 "$owner"
+	for _ in $(seq 100); do [ "$(api GET /v1/sandboxes/one | field state)" = error ] && break; sleep 0.05; done
+	# the number of the lost one's descriptor is the next one's
+	launch two
+	api DELETE /v1/sandboxes/one
+	[ "$(in_box two 'echo on' '"timeoutSeconds":20' | text_of stdout)" = on ]
+	down
+}
