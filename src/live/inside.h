@@ -61,6 +61,8 @@ void cc_roster_start_next(struct cc_roster *roster);
 /* The owner is gone, or has never been: what is left of the session is closed. */
 void cc_live_lost(struct cc_live *live, const char *why);
 void cc_roster_drop(struct cc_live *live);
+/* The memory of one that nobody holds. */
+void cc_roster_forget(struct cc_live *live);
 void cc_live_wake(struct cc_live *live);
 CC_MUST enum cc_code cc_link_start(struct cc_live *live, struct cc_err *err);
 CC_MUST enum cc_code cc_link_say(struct cc_live *live, const char *text, const int *fds, size_t count,

@@ -23,15 +23,7 @@ void cc_live_release(struct cc_live *live)
 		if (live->refs > 0)
 			return;
 	}
-	free(live->id);
-	free(live->workspace);
-	free(live->agent);
-	free(live->workdir);
-	free(live->limits);
-	free(live->end_reason);
-	free(live->launch);
-	cc_ring_done(&live->ring);
-	free(live);
+	cc_roster_forget(live);
 }
 
 void cc_live_wake(struct cc_live *live)

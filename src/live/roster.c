@@ -117,6 +117,19 @@ void cc_roster_drop(struct cc_live *live)
 	}
 }
 
+void cc_roster_forget(struct cc_live *live)
+{
+	free(live->id);
+	free(live->workspace);
+	free(live->agent);
+	free(live->workdir);
+	free(live->limits);
+	free(live->end_reason);
+	free(live->launch);
+	cc_ring_done(&live->ring);
+	free(live);
+}
+
 void cc_roster_end(struct cc_roster *roster, void (*done)(void *context), void *context)
 {
 	struct cc_live *next;
