@@ -44,6 +44,7 @@ struct cc_call {
 	size_t body_left;
 	struct cc_buf body;
 	bool local, head, dispatched, answered, started;
+	bool body_over;
 	bool hang_up; /* after the answer: the rest of what the caller sends is not wanted */
 	int status;
 	const char *type;

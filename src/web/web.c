@@ -21,6 +21,11 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
 	(void)user;
 	if (reason == LWS_CALLBACK_WSI_DESTROY && web->connections > 0)
 		web->connections--;
+	/* HTTP/2 is not ours: its streams are no connections, and name their host where it is not looked for */
+	if (reason == LWS_CALLBACK_HTTP_CONFIRM_UPGRADE && strcasecmp(in, "websocket") != 0) {
+		(void)!lws_return_http_status(wsi, HTTP_STATUS_HTTP_VERSION_NOT_SUPPORTED, "HTTP/1.1 only");
+		return -1;
+	}
 	if (reason == LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION)
 		return -1; /* an upgrade that names no protocol of ours */
 	return cc_call_event(web, wsi, reason, in, len);

@@ -120,6 +120,36 @@ assert d["backend"] == "native" and d["available"] and d["enforceable"], d'
 	[ "$(status web GET /v1/probe -H "Host: localhost:$PORT")" = 200 ]
 	# a name of the inside does not make a caller local
 	[ "$(status curl -sS -H "Host: local" "$URL/v1/probe")" = 403 ]
+	# nor is one that is too long to be read an absent one: the longest name there is, with a port
+	[ "$(status web GET /v1/probe -H "Host: $(printf 'a%.0s' $(seq 249)).test:$PORT")" = 403 ]
+}
+
+@test "HTTP/2 is not spoken: its streams would go by another host and past the number of connections" {
+	daemon
+	run web GET /v1/probe --http2 -i
+	[[ "$output" == *505* && "$output" != *101* && "$output" != *HTTP/2* ]]
+	[ "$(status web GET /v1/probe)" = 200 ]
+}
+
+@test "who sends on behind a body and before its answer is hung up on, token or not, and holds nobody else" {
+	daemon
+	for token in "$TOKEN" wrong; do
+		run python3 - "$PORT" "$token" <<-'PY'
+			import socket, sys
+			s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+			s.settimeout(20)
+			s.sendall((f"POST /v1/workspaces HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {sys.argv[2]}\r\n"
+			           "Content-Length: 2\r\n\r\n{}GET /healthz HTTP/1.1\r\n\r\n").encode())
+			try:
+			    while s.recv(4096):
+			        pass
+			except ConnectionResetError:
+			    pass
+			print("over")
+		PY
+		[ "$output" = over ]
+		[ "$(status web GET /v1/probe -m 20)" = 200 ]
+	done
 }
 
 @test "every answer carries the policy for pages" {
