@@ -27,6 +27,8 @@ struct cc_web {
 	} listeners[CC_WEB_LISTENERS];
 	size_t listener_count;
 	size_t connections;
+	struct lws **foreign; /* those of them that came over TCP */
+	size_t foreign_count;
 	uint16_t port;
 };
 

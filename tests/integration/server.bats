@@ -152,6 +152,26 @@ assert d["backend"] == "native" and d["available"] and d["enforceable"], d'
 	done
 }
 
+@test "as many silent TCP connections as anybody likes do not lock the owner out" {
+	daemon
+	python3 - "$PORT" "$BASE/full" 3>&- <<-'PY' &
+		import resource, select, socket, sys, time
+		hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+		resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+		held = []
+		for _ in range(1200):
+		    held.append(socket.create_connection(("127.0.0.1", int(sys.argv[1]))))
+		    held[-1].sendall(b"GET / HTTP/1.1\r\n")
+		open(sys.argv[2], "w").close()
+		time.sleep(60)
+	PY
+	local flood=$!
+	for _ in $(seq 400); do [ -e "$BASE/full" ] && break; sleep 0.05; done
+	[ -e "$BASE/full" ]
+	[ "$(status api GET /v1/probe -m 15)" = 200 ]
+	kill "$flood"
+}
+
 @test "every answer carries the policy for pages" {
 	daemon
 	web GET /v1/nothing -D "$BASE/head" >/dev/null
