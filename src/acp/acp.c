@@ -179,7 +179,13 @@ static void take(struct cc_acp *acp, int *fd, struct cc_lines *lines, void (*eac
 
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
-	if (got <= 0 || !cc_lines_add(lines, bytes, (size_t)got))
+	if (got > 0 && !cc_lines_add(lines, bytes, (size_t)got)) {
+		/* nobody finds out otherwise why the agent is gone */
+		dprintf(2, "ccbox: %s sent a message longer than %d MiB, and is not listened to any more\n",
+			lines == &acp->from_editor ? "the editor" : "the agent", CC_RPC_LINE_MAX >> 20);
+		got = 0;
+	}
+	if (got <= 0)
 		cc_fd_close(fd);
 	while (cc_lines_next(lines, &line))
 		each(acp, line);

@@ -433,7 +433,7 @@ bool cc_acp_serve(struct cc_acp *acp, struct cc_json_doc **doc)
 	cc_rpc_id(root, id);
 	if (strncmp(method, "fs/", 3) != 0 && strncmp(method, "terminal/", 9) != 0)
 		return false;
-	if (strcmp(id, "null") == 0)
+	if (!cc_json_get(root, "id"))
 		return true; /* a notification of that name means nothing */
 	if (strcmp(method, "terminal/create") == 0) {
 		if (create_if_allowed(acp, id, *doc))

@@ -6,11 +6,16 @@
 #include "os/fd.h"
 #include "tools/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <regex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum {
 	LINES = 200,
@@ -20,6 +25,7 @@ enum {
 	LINE_SHOWN = 400,
 	PATTERN_MAX = 500,
 	REPEAT_MAX = 100,
+	REPEATS_MAX = 200,
 	SECONDS = 20,
 	FUZZY_MAX = 100,
 	FUZZY_USUAL = 25,
@@ -29,7 +35,7 @@ enum {
 static enum cc_code check_pattern(const char *text, struct cc_err *err)
 {
 	bool set = false;
-	unsigned counts = 0;
+	long counts = 0, times = 1;
 
 	if (!*text || strlen(text) > PATTERN_MAX)
 		return cc_fail(err, CC_EINVAL, 0, "the pattern is empty or longer than %d bytes", PATTERN_MAX);
@@ -46,9 +52,13 @@ static enum cc_code check_pattern(const char *text, struct cc_err *err)
 			char *end;
 			long low = strtol(at + 1, &end, 10), high = *end == ',' ? strtol(end + 1, NULL, 10) : low;
 
-			if (low > REPEAT_MAX || high > REPEAT_MAX || ++counts > 3)
-				return cc_fail(err, CC_EINVAL, 0, "counts in braces go to %d, three of them",
-					       REPEAT_MAX);
+			high = high > low ? high : low;
+			/* one behind or around another repeats what that one has repeated already */
+			times *= high > 1 && high <= REPEAT_MAX ? high : 1;
+			if (low > REPEAT_MAX || high > REPEAT_MAX || ++counts > 3 || times > REPEATS_MAX)
+				return cc_fail(err, CC_EINVAL, 0,
+					       "counts in braces go to %d, three of them, and %d multiplied",
+					       REPEAT_MAX, REPEATS_MAX);
 		}
 	}
 	return CC_OK;
@@ -62,6 +72,7 @@ struct search {
 	unsigned lines;
 	int64_t deadline;
 	bool late;
+	int pipe;
 };
 
 static void search_text(struct search *search, const char *rel)
@@ -70,6 +81,10 @@ static void search_text(struct search *search, const char *rel)
 	size_t at = 0;
 
 	for (unsigned number = 1; at < text.len && search->lines < LINES; number++) {
+		/* a line can take a second: a file of them would take hours */
+		search->late = cc_clock_ms() > search->deadline;
+		if (search->late)
+			return;
 		struct cc_view line = cc_text_line(text, &at);
 		regmatch_t span = {.rm_so = 0,
 				   .rm_eo = (regoff_t)(line.len < LINE_LOOKED_AT ? line.len : LINE_LOOKED_AT)};
@@ -100,39 +115,102 @@ static bool search_file(void *context, const struct cc_walk_file *file)
 	    memchr(search->text.data, 0, search->text.len))
 		return true; /* gone meanwhile, or no text */
 	search_text(search, file->rel);
-	return search->lines < LINES;
+	/* what is found is said at once: the next file may be the one that is never done with */
+	if (cc_fd_write_all(search->pipe, search->out->data, search->out->len, NULL) != CC_OK)
+		return false;
+	cc_buf_reset(search->out);
+	return search->lines < LINES && !search->late;
+}
+
+static enum cc_code search_all(struct cc_tools *tools, const struct cc_json *args, struct search *search,
+			       struct cc_err *err)
+{
+	bool cut = false;
+	int failed = regcomp(&search->regex, cc_json_str(args, "pattern", ""), REG_EXTENDED | REG_NEWLINE | REG_NOSUB);
+	enum cc_code code;
+
+	if (failed) {
+		char why[120];
+
+		regerror(failed, &search->regex, why, sizeof(why));
+		return cc_fail(err, CC_EINVAL, 0, "the pattern: %s", why);
+	}
+	cc_buf_init(&search->text, FILE_MAX + 1);
+	code = cc_walk(tools, cc_json_str(args, "path", "."), search_file, search, &cut, err);
+	if (code == CC_OK && search->lines == 0)
+		cc_buf_adds(search->out, "nothing found\n");
+	if (code == CC_OK && (cut || search->late || search->lines == LINES))
+		cc_buf_addf(search->out, "[cut at %s]\n",
+			    search->late ? "20 seconds"
+			    : cut        ? "400,000 files"
+					 : "200 lines");
+	cc_buf_done(&search->text);
+	regfree(&search->regex);
+	return code;
+}
+
+/* In a process of its own: for a pattern that was made to, the library takes hours over one line, and the server has to
+ * answer the next call. What bounds its memory is check_pattern. */
+_Noreturn static void search_apart(struct cc_tools *tools, const struct cc_json *args, struct search *search)
+{
+	struct cc_err err = {0};
+	enum cc_code code;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGALRM, SIG_DFL);
+	alarm(SECONDS);
+	code = search_all(tools, args, search, &err);
+	if (code != CC_OK) {
+		cc_buf_reset(search->out);
+		cc_buf_adds(search->out, err.what);
+	}
+	(void)!cc_fd_write_all(search->pipe, search->out->data, search->out->len, NULL);
+	_exit((int)code);
+}
+
+static enum cc_code search_waited(struct cc_tools *tools, const struct cc_json *args, struct search *search,
+				  struct cc_err *err)
+{
+	struct cc_buf *out = search->out;
+	int ends[2], status = 0;
+	size_t before = out->len;
+	enum cc_code code;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return cc_fail(err, CC_ESYS, errno, "a pipe");
+	pid = fork();
+	if (pid == 0) {
+		search->pipe = ends[1];
+		search_apart(tools, args, search);
+	}
+	cc_fd_close(&ends[1]);
+	code = pid < 0 ? cc_fail(err, CC_ESYS, errno, "a process") : cc_fd_read_all(ends[0], out, err);
+	cc_fd_close(&ends[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (code != CC_OK)
+		return code;
+	if (WIFSIGNALED(status))
+		cc_buf_adds(out, "[cut at 20 seconds: the pattern takes too long]\n");
+	else if (WEXITSTATUS(status) != CC_OK) {
+		code = cc_fail(err, (enum cc_code)WEXITSTATUS(status), 0, "%.*s", (int)(out->len - before),
+			       out->data + before);
+		cc_buf_reset(out);
+	}
+	return code;
 }
 
 enum cc_code cc_tool_search(struct cc_tools *tools, const struct cc_json *args, struct cc_buf *out, struct cc_err *err)
 {
-	const char *pattern = cc_json_str(args, "pattern", ""), *glob = cc_json_str(args, "glob", "");
+	const char *glob = cc_json_str(args, "glob", "");
 	struct search search = {.out = out, .deadline = cc_clock_ms() + SECONDS * 1000};
-	bool cut = false;
-	int failed;
-	enum cc_code code = check_pattern(pattern, err);
+	enum cc_code code = check_pattern(cc_json_str(args, "pattern", ""), err);
 
-	if (code != CC_OK)
-		return code;
-	if (*glob && strcmp(glob, "*") != 0)
+	if (code == CC_OK && *glob && strcmp(glob, "*") != 0)
 		code = cc_glob_parse(glob, &search.glob, err);
-	if (code != CC_OK)
-		return code;
-	failed = regcomp(&search.regex, pattern, REG_EXTENDED | REG_NEWLINE | REG_NOSUB);
-	if (failed) {
-		char why[120];
-
-		regerror(failed, &search.regex, why, sizeof(why));
-		cc_glob_free(search.glob);
-		return cc_fail(err, CC_EINVAL, 0, "the pattern: %s", why);
-	}
-	cc_buf_init(&search.text, FILE_MAX + 1);
-	code = cc_walk(tools, cc_json_str(args, "path", "."), search_file, &search, &cut, err);
-	if (code == CC_OK && search.lines == 0)
-		cc_buf_adds(out, "nothing found\n");
-	if (code == CC_OK && (cut || search.late || search.lines == LINES))
-		cc_buf_addf(out, "[cut at %s]\n", search.late ? "20 seconds" : cut ? "400,000 files" : "200 lines");
-	cc_buf_done(&search.text);
-	regfree(&search.regex);
+	if (code == CC_OK)
+		code = search_waited(tools, args, &search, err);
 	cc_glob_free(search.glob);
 	return code;
 }

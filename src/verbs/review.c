@@ -12,7 +12,8 @@ enum { FOUND = 1 };
 
 static void print_text(const struct cc_review *review)
 {
-	printf("%zu commits, %zu changed files\n%s", review->commits, review->entries, review->stat);
+	printf("%zu commit%s, %zu changed file%s\n%s", review->commits, review->commits == 1 ? "" : "s",
+	       review->entries, review->entries == 1 ? "" : "s", review->stat);
 	for (size_t i = 0; i < review->count; i++) {
 		const struct cc_review_finding *finding = &review->items[i];
 		struct cc_buf path;

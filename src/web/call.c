@@ -202,6 +202,16 @@ static int take_body(struct cc_call *call, const void *bytes, size_t len)
 	return 0;
 }
 
+/* libwebsockets hands over what follows a body again and again, in a loop of its own that ends only with the
+ * connection: one packet would hold the whole daemon. Who sends on before the answer is hung up on. */
+static int body_over(struct cc_call *call)
+{
+	if (!call || call->body_over)
+		return -1;
+	call->body_over = true;
+	return 0;
+}
+
 int cc_call_event(struct cc_web *web, struct lws *wsi, enum lws_callback_reasons reason, void *in, size_t len)
 {
 	struct cc_call *call = lws_get_opaque_user_data(wsi);
@@ -213,9 +223,7 @@ int cc_call_event(struct cc_web *web, struct lws *wsi, enum lws_callback_reasons
 	case LWS_CALLBACK_HTTP_BODY:
 		return take_body(call, in, len);
 	case LWS_CALLBACK_HTTP_BODY_COMPLETION:
-		/* The library says it again and again where a caller has sent its next call before this one was
-		 * answered. */
-		return call && call->completions++ > 0 ? -1 : 0;
+		return body_over(call);
 	case LWS_CALLBACK_HTTP_WRITEABLE:
 		return call ? cc_call_write(call) : 0;
 	case LWS_CALLBACK_CLOSED_HTTP:

@@ -28,6 +28,8 @@ struct cc_web {
 	} listeners[CC_WEB_LISTENERS];
 	size_t listener_count;
 	size_t connections;
+	struct lws **foreign; /* those of them that came over TCP */
+	size_t foreign_count;
 	uint16_t port;
 };
 
@@ -43,9 +45,9 @@ struct cc_call {
 	char origin[256]; /* a foreign one that is allowed */
 	uint64_t last_event;
 	size_t body_left;
-	unsigned completions;
 	struct cc_buf body;
 	bool local, head, dispatched, answered, started, too_long, draining;
+	bool body_over;
 	bool hang_up; /* after the answer: the rest of what the caller sends is not wanted */
 	int status;
 	const char *type;

@@ -68,8 +68,10 @@ void cc_web_look(struct cc_web *web, struct lws *wsi, struct cc_web_caller *out_
 	if (!out_caller->known && web->config.knows_cookie &&
 	    cc_web_token(wsi, WSI_TOKEN_HTTP_COOKIE, text, sizeof(text)))
 		out_caller->known = out_caller->by_cookie = web->config.knows_cookie(web->config.context, text);
-	cc_web_token(wsi, WSI_TOKEN_HOST, host, sizeof(host));
-	out_caller->host_good = out_caller->local || is_good_host(web, host);
+	/* one that is too long to be read is not absent */
+	out_caller->host_good =
+		cc_web_token(wsi, WSI_TOKEN_HOST, host, sizeof(host)) || lws_hdr_total_length(wsi, WSI_TOKEN_HOST) <= 0;
+	out_caller->host_good = out_caller->local || (out_caller->host_good && is_good_host(web, host));
 	out_caller->origin_said = lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) > 0;
 	out_caller->origin_good = !out_caller->origin_said;
 	if (!out_caller->origin_said || !cc_web_token(wsi, WSI_TOKEN_ORIGIN, text, 256))

@@ -12,15 +12,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEADER_BYTES = 8192, HEADER_POOL = 512, KEEP_ALIVE_SECONDS = 30, TALK_SECONDS = 20 };
+enum { HEADER_BYTES = 8192, OURS_OF = 8, KEEP_ALIVE_SECONDS = 30, TALK_SECONDS = 20 };
+
+static void forget(struct cc_web *web, const struct lws *wsi)
+{
+	for (size_t i = 0; i < web->foreign_count; i++)
+		if (web->foreign[i] == wsi) {
+			web->foreign[i] = web->foreign[--web->foreign_count];
+			return;
+		}
+}
 
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
 {
 	struct cc_web *web = lws_context_user(lws_get_context(wsi));
 
 	(void)user;
-	if (reason == LWS_CALLBACK_WSI_DESTROY && web->connections > 0)
+	if (reason == LWS_CALLBACK_WSI_DESTROY && web->connections > 0) {
 		web->connections--;
+		forget(web, wsi);
+	}
+	/* HTTP/2 is not ours: its streams are no connections, and name their host where it is not looked for */
+	if (reason == LWS_CALLBACK_HTTP_CONFIRM_UPGRADE && strcasecmp(in, "websocket") != 0) {
+		(void)!lws_return_http_status(wsi, HTTP_STATUS_HTTP_VERSION_NOT_SUPPORTED, "HTTP/1.1 only");
+		return -1;
+	}
 	if (reason == LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION)
 		return -1; /* an upgrade that names no protocol of ours */
 	return cc_call_event(web, wsi, reason, in, len);
@@ -64,16 +80,22 @@ enum cc_code cc_web_open(const struct cc_web_config *config, struct cc_web **out
 						 .foreign_loops = loops,
 						 .user = web,
 						 .max_http_header_data2 = HEADER_BYTES,
-						 .max_http_header_pool2 = HEADER_POOL,
+						 .max_http_header_pool2 = (unsigned)config->connections_max,
 						 .count_threads = 1};
 
 	if (!web)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	web->config = *config;
+	web->foreign = calloc(config->connections_max, sizeof(struct lws *));
+	if (!web->foreign) {
+		free(web);
+		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	}
 	if (config->tls_cert)
 		info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
 	web->lws = lws_create_context(&info);
 	if (!web->lws) {
+		free(web->foreign);
 		free(web);
 		return cc_fail(err, CC_EUNSUPPORTED, 0,
 			       "libwebsockets did not start: is its libuv plugin (libwebsockets-evlib-uv) installed?");
@@ -92,12 +114,21 @@ enum cc_code cc_web_open(const struct cc_web_config *config, struct cc_web **out
 /* A foreign user's process at the Unix socket is cut off before a byte of it is read. */
 static void adopt(struct cc_web *web, int fd, bool local)
 {
-	if (web->connections >= web->config.connections_max || (local && !cc_listen_peer_is_us(fd))) {
+	size_t max = web->config.connections_max;
+	struct lws *wsi;
+
+	/* Anybody on this machine can open what TCP has and say nothing: the last ones are kept for the Unix socket. */
+	if (web->connections >= max || (!local && web->foreign_count >= max - max / OURS_OF) ||
+	    (local && !cc_listen_peer_is_us(fd))) {
 		close(fd);
 		return;
 	}
-	if (lws_adopt_socket_vhost(local ? web->local : web->tcp, fd))
-		web->connections++;
+	wsi = lws_adopt_socket_vhost(local ? web->local : web->tcp, fd);
+	if (!wsi)
+		return;
+	web->connections++;
+	if (!local)
+		web->foreign[web->foreign_count++] = wsi;
 }
 
 static void on_listener(uv_poll_t *poll, int status, int events)

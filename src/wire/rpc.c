@@ -25,7 +25,7 @@ void cc_rpc_id(const struct cc_json *message, char out[CC_RPC_ID])
 	struct cc_jsonw w;
 
 	memcpy(out, "null", 5);
-	if (!id || (id->kind != CC_JSON_INT && id->kind != CC_JSON_STRING))
+	if (!id || (id->kind != CC_JSON_INT && id->kind != CC_JSON_REAL && id->kind != CC_JSON_STRING))
 		return;
 	cc_buf_init(&text, CC_RPC_ID);
 	cc_jsonw_init(&w, &text);

@@ -268,10 +268,41 @@ static int forget(const char *path, const struct stat *st, int kind, struct FTW 
 	return remove(path);
 }
 
+/* Takes the copy away when this process is gone, however it went: what an agent committed is not left lying about. */
+static enum cc_code keep_clean(struct run *run, int *out_end, pid_t *out_pid, struct cc_err *err)
+{
+	int ends[2];
+	char byte;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return cc_fail(err, CC_ESYS, errno, "a pipe");
+	*out_pid = fork();
+	if (*out_pid == 0) {
+		setsid(); /* what the keyboard sends to all of us is not for this one */
+		close(ends[1]);
+		/* not with the caller's descriptors: one that reads our output to its end waits for us alone */
+		for (int fd = 0; fd < 3; fd++)
+			close(fd);
+		while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
+			;
+		/* a git that was at work may make a last file meanwhile */
+		for (int i = 0; i < 50 && access(run->dir, F_OK) == 0; i++) {
+			nftw(run->dir, forget, 16, FTW_DEPTH | FTW_PHYS);
+			usleep(20000);
+		}
+		_exit(0);
+	}
+	close(ends[0]);
+	*out_end = ends[1];
+	return *out_pid < 0 ? cc_fail(err, CC_ESYS, errno, "a process") : CC_OK;
+}
+
 enum cc_code cc_review_run(const struct cc_review_ask *ask, struct cc_review *out, struct cc_err *err)
 {
 	char base[CC_REVIEW_OID + 1], head[CC_REVIEW_OID + 1], range[2 * CC_REVIEW_OID + 4];
 	struct run run = {.ask = ask, .review = out, .dir = "/tmp/ccbox-review.XXXXXX"};
+	int end = -1;
+	pid_t cleaner = -1;
 	enum cc_code code = cc_proc_which("git", CC_PATH_SYSTEM, run.git, sizeof(run.git), err);
 
 	*out = (struct cc_review){0};
@@ -279,7 +310,9 @@ enum cc_code cc_review_run(const struct cc_review_ask *ask, struct cc_review *ou
 		code = cc_fail(err, CC_ESYS, errno, "a directory for the review");
 	if (code != CC_OK)
 		return code;
-	code = make_env(&run, err);
+	code = keep_clean(&run, &end, &cleaner, err);
+	if (code == CC_OK)
+		code = make_env(&run, err);
 	if (code == CC_OK)
 		code = resolve(&run, ask->head, head, err);
 	if (code == CC_OK && ask->base)
@@ -292,6 +325,9 @@ enum cc_code cc_review_run(const struct cc_review_ask *ask, struct cc_review *ou
 	if (code == CC_OK)
 		code = summarise(&run, ask->base ? base : NULL, head, err);
 	nftw(run.dir, forget, 16, FTW_DEPTH | FTW_PHYS);
+	cc_fd_close(&end);
+	while (cleaner > 0 && waitpid(cleaner, NULL, 0) < 0 && errno == EINTR)
+		;
 	cc_strv_done(&run.env);
 	if (code != CC_OK)
 		cc_review_done(out);

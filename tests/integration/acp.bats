@@ -78,6 +78,11 @@ acp() { python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp "$@" -- /usr/bin/python
 	[[ "$output" == *"a line that is no message: junk"* && "$output" == *$'a\xef\xbf\xbdb'* ]]
 }
 
+@test "a message that is longer than any may be ends the session, and says so" {
+	run bash -c 'head -c 13M /dev/zero | tr "\0" a | "$1" acp -- cat' - "$CCBOX"
+	[[ "$output" == *"the editor sent a message longer than 12 MiB"* ]]
+}
+
 @test "exit codes, and nothing is left behind when the editor is killed" {
 	run -127 "$CCBOX" acp -- no-such-agent </dev/null
 	run "$CCBOX" acp -- sh -c 'exit 9' </dev/null

@@ -179,6 +179,15 @@ swap_meanwhile() { # CCBOX
 	[[ "$output" == *$'ran\n[exit 0]'* && "$output" != *$'ran again\n[exit'* ]]
 }
 
+@test "a pattern that was made to take for ever ends, what was found before it is said, and the next call is answered" {
+	echo found >a1; printf 'a%.0s' $(seq 4000) >slow
+	run mcp <<-'E'
+		call search {"pattern":"((.*)*|(.?)*|(.+)*){100}{2}x"}
+		call search {"pattern":"fou.d"}
+	E
+	[[ "$output" == *"[cut at 20 seconds"*"a1:1:found"* ]]
+}
+
 @test "bad input is answered, and nothing is served where the sandbox cannot be held" {
 	printf '%04000d' 0 | tr 0 x >long.txt # what a pattern of nested repeats takes for ever over, where groups are kept
 	run "$CCBOX" mcp <<-'E'
@@ -189,10 +198,11 @@ swap_meanwhile() { # CCBOX
 		{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read","arguments":7}}
 		{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(a)\\1"}}}
 		{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"((a{99}){99}){99}{99}"}}}
-		{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(((x+)+)+)+y"}}}
+		{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(((x+)+)+)+y"}}}
+		{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(a{1,100}){1,100}{1,100}"}}}
 		{"jsonrpc":"2.0","id":6,"method":"ping"}
 	E
-	[[ "$output" == *-32700*-32600*-32600*-32601*-32602*"back references"*"counts in braces"*'"id":6,"result":{}'* ]]
+	[[ "$output" == *-32700*-32600*-32600*-32601*-32602*"back references"*"counts in braces"*"counts in braces"*'"id":6,"result":{}'* ]]
 	run "$CCBOX" mcp --bind "$BASE/absent" <<<'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 	[ "$status" -eq 125 ]
 	[[ "$output" != *result* ]]

@@ -17,7 +17,7 @@ review() { "$CCBOX" review "$@"; }
 	echo b >>a.txt; mkdir d; echo c >d/c; ln -s ../a.txt d/l
 	git add -A; git commit -qm x
 	run -0 review base..HEAD
-	[[ "$output" == "1 commits, 3 changed files"*"a.txt"*"nothing that the rules refuse or flag"* ]]
+	[[ "$output" == "1 commit, 3 changed files"*"a.txt"*"nothing that the rules refuse or flag"* ]]
 	run -0 review base..
 	run -0 review HEAD
 	run -0 review --json base..HEAD
@@ -101,4 +101,25 @@ review() { "$CCBOX" review "$@"; }
 	run -125 review --upload-pack=x
 	run -125 review base..HEAD another
 	! ls -d /tmp/ccbox-review.* 2>/dev/null
+}
+
+@test "a review that is killed leaves no copy of the commits" {
+	for _ in $(seq 50); do
+		"$CCBOX" review HEAD >/dev/null 2>&1 3>&- &
+		review=$!
+		copy=
+		# the git that it runs stands in the copy
+		while [ -z "$copy" ] && kill -0 $review 2>/dev/null; do
+			for child in $(cat "/proc/$review/task/$review/children" 2>/dev/null); do
+				where=$(readlink "/proc/$child/cwd" || true)
+				[[ "$where" != /tmp/ccbox-review.* ]] || copy=$where
+			done
+		done
+		kill -9 $review 2>/dev/null || true
+		wait $review || true
+		[ -z "$copy" ] || break
+	done
+	[ -n "$copy" ]
+	for _ in $(seq 100); do [ -e "$copy" ] || break; sleep 0.05; done
+	[ ! -e "$copy" ]
 }

@@ -120,6 +120,56 @@ assert d["backend"] == "native" and d["available"] and d["enforceable"], d'
 	[ "$(status web GET /v1/probe -H "Host: localhost:$PORT")" = 200 ]
 	# a name of the inside does not make a caller local
 	[ "$(status curl -sS -H "Host: local" "$URL/v1/probe")" = 403 ]
+	# nor is one that is too long to be read an absent one: the longest name there is, with a port
+	[ "$(status web GET /v1/probe -H "Host: $(printf 'a%.0s' $(seq 249)).test:$PORT")" = 403 ]
+}
+
+@test "HTTP/2 is not spoken: its streams would go by another host and past the number of connections" {
+	daemon
+	run web GET /v1/probe --http2 -i
+	[[ "$output" == *505* && "$output" != *101* && "$output" != *HTTP/2* ]]
+	[ "$(status web GET /v1/probe)" = 200 ]
+}
+
+@test "who sends on behind a body and before its answer is hung up on, token or not, and holds nobody else" {
+	daemon
+	for token in "$TOKEN" wrong; do
+		run python3 - "$PORT" "$token" <<-'PY'
+			import socket, sys
+			s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+			s.settimeout(20)
+			s.sendall((f"POST /v1/workspaces HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {sys.argv[2]}\r\n"
+			           "Content-Length: 2\r\n\r\n{}GET /healthz HTTP/1.1\r\n\r\n").encode())
+			try:
+			    while s.recv(4096):
+			        pass
+			except ConnectionResetError:
+			    pass
+			print("over")
+		PY
+		[ "$output" = over ]
+		[ "$(status web GET /v1/probe -m 20)" = 200 ]
+	done
+}
+
+@test "as many silent TCP connections as anybody likes do not lock the owner out" {
+	daemon
+	python3 - "$PORT" "$BASE/full" 3>&- <<-'PY' &
+		import resource, select, socket, sys, time
+		hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+		resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+		held = []
+		for _ in range(1200):
+		    held.append(socket.create_connection(("127.0.0.1", int(sys.argv[1]))))
+		    held[-1].sendall(b"GET / HTTP/1.1\r\n")
+		open(sys.argv[2], "w").close()
+		time.sleep(60)
+	PY
+	local flood=$!
+	for _ in $(seq 400); do [ -e "$BASE/full" ] && break; sleep 0.05; done
+	[ -e "$BASE/full" ]
+	[ "$(status api GET /v1/probe -m 15)" = 200 ]
+	kill "$flood"
 }
 
 @test "every answer carries the policy for pages" {
