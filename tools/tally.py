@@ -9,7 +9,7 @@ import json
 import re
 import sys
 
-LINE = re.compile(r'^(not ok|ok)\b\s*(\d+)?\s*-?\s*(.*?)\s*$')
+LINE = re.compile(r'^(not ok|ok)\b\s*(\d+)?\s*(?:-\s+)?(.*?)\s*$')
 SKIP = re.compile(r'#\s*skip\b:?\s*(.*)$', re.I)
 
 
