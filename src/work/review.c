@@ -29,7 +29,7 @@ struct run {
 	const struct cc_review_ask *ask;
 	struct cc_review *review;
 	char git[PATH_MAX];
-	char dir[64]; /* ours, with the fetched objects */
+	char dir[PATH_MAX]; /* ours, with the fetched objects */
 	struct cc_strv env;
 	size_t links;
 };
@@ -300,12 +300,16 @@ static enum cc_code keep_clean(struct run *run, int *out_end, pid_t *out_pid, st
 enum cc_code cc_review_run(const struct cc_review_ask *ask, struct cc_review *out, struct cc_err *err)
 {
 	char base[CC_REVIEW_OID + 1], head[CC_REVIEW_OID + 1], range[2 * CC_REVIEW_OID + 4];
-	struct run run = {.ask = ask, .review = out, .dir = "/tmp/ccbox-review.XXXXXX"};
+	struct run run = {.ask = ask, .review = out};
+	const char *tmp = cc_env_get(ask->env, "TMPDIR");
 	int end = -1;
 	pid_t cleaner = -1;
 	enum cc_code code = cc_proc_which("git", CC_PATH_SYSTEM, run.git, sizeof(run.git), err);
 
 	*out = (struct cc_review){0};
+	if (code == CC_OK && (size_t)snprintf(run.dir, sizeof(run.dir), "%s/ccbox-review.XXXXXX",
+					      tmp && *tmp == '/' ? tmp : "/tmp") >= sizeof(run.dir))
+		code = cc_fail(err, CC_EINVAL, 0, "TMPDIR is too long");
 	if (code == CC_OK && !mkdtemp(run.dir))
 		code = cc_fail(err, CC_ESYS, errno, "a directory for the review");
 	if (code != CC_OK)

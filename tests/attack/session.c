@@ -149,12 +149,13 @@ static void terminal(void)
 	harness_result(write(master, "word\n", 5) == 5 && reads(master, "got word"), "typed input");
 	harness_result(exits(10, "code", 0), "its end");
 	close(master);
-	ask(11, harness.tree, true, SH("trap 'echo INT; exit 3' INT; echo up; while :; do sleep 0.1; done"));
+	ask(11, harness.tree, true, SH("trap 'echo INT; read x; exit 3' INT; echo up; while :; do sleep 0.1; done"));
 	if (!comes("started"))
 		return;
 	master = cc_fd_take(&msg.fds[0]);
 	harness_result(reads(master, "up") && write(master, "\003", 1) == 1 && reads(master, "INT") &&
-			       exits(11, "code", 3),
+			       write(master, "\n", 1) == 1 &&
+			       exits(11, "code", 3), /* an end would take unread output along */
 		       "the interrupt character");
 	close(master);
 }

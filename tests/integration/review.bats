@@ -4,6 +4,7 @@ load lib
 bats_require_minimum_version 1.5.0
 
 setup_more() {
+	export TMPDIR=$BASE # where a review works
 	git init -q .
 	echo a >a.txt
 	git add a.txt
@@ -100,7 +101,7 @@ review() { "$CCBOX" review "$@"; }
 	run -125 review base...HEAD
 	run -125 review --upload-pack=x
 	run -125 review base..HEAD another
-	! ls -d /tmp/ccbox-review.* 2>/dev/null
+	! ls -d "$BASE"/ccbox-review.* 2>/dev/null
 }
 
 @test "a review that is killed leaves no copy of the commits" {
@@ -112,7 +113,7 @@ review() { "$CCBOX" review "$@"; }
 		while [ -z "$copy" ] && kill -0 $review 2>/dev/null; do
 			for child in $(cat "/proc/$review/task/$review/children" 2>/dev/null); do
 				where=$(readlink "/proc/$child/cwd" || true)
-				[[ "$where" != /tmp/ccbox-review.* ]] || copy=$where
+				[[ "$where" != "$BASE"/ccbox-review.* ]] || copy=$where
 			done
 		done
 		kill -9 $review 2>/dev/null || true
