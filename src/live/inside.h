@@ -75,6 +75,5 @@ void cc_command_on_exit(struct cc_command *command, int code);
 void cc_command_on_refused(struct cc_command *command, int sys, const char *text);
 /* The session is over: so is it. */
 void cc_command_cut(struct cc_command *command);
-struct cc_command *cc_command_next(struct cc_command *command);
 
 #endif

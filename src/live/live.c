@@ -207,16 +207,6 @@ enum cc_code cc_live_launch(struct cc_roster *roster, const struct cc_live_ask *
 	return CC_OK;
 }
 
-const char *cc_live_id(const struct cc_live *live)
-{
-	return live->id;
-}
-
-const char *cc_live_workspace(const struct cc_live *live)
-{
-	return live->workspace;
-}
-
 enum cc_state cc_live_state(const struct cc_live *live)
 {
 	return live->state;
@@ -225,16 +215,6 @@ enum cc_state cc_live_state(const struct cc_live *live)
 const struct cc_err *cc_live_error(const struct cc_live *live)
 {
 	return &live->error;
-}
-
-uint64_t cc_live_last_seq(const struct cc_live *live)
-{
-	return live->seq;
-}
-
-int64_t cc_live_created_ms(const struct cc_live *live)
-{
-	return live->created_ms;
 }
 
 enum cc_backend_kind cc_live_backend(const struct cc_live *live)

@@ -46,7 +46,6 @@ CC_MUST enum cc_code cc_roster_new(const struct cc_roster_config *config, struct
 void cc_roster_free(struct cc_roster *roster);
 struct cc_live *cc_roster_find(struct cc_roster *roster, const char *id);
 struct cc_live *cc_roster_next(struct cc_roster *roster, const struct cc_live *after); /* NULL: the first */
-size_t cc_roster_count(const struct cc_roster *roster);
 /* Every session is told to end; done is called when the last one has. */
 void cc_roster_end(struct cc_roster *roster, void (*done)(void *context), void *context);
 
@@ -67,12 +66,8 @@ CC_MUST enum cc_code cc_live_launch(struct cc_roster *roster, const struct cc_li
 				    struct cc_err *err);
 void cc_live_hold(struct cc_live *live);
 void cc_live_release(struct cc_live *live);
-const char *cc_live_id(const struct cc_live *live);
-const char *cc_live_workspace(const struct cc_live *live);
 enum cc_state cc_live_state(const struct cc_live *live);
 const struct cc_err *cc_live_error(const struct cc_live *live); /* code 0: none */
-uint64_t cc_live_last_seq(const struct cc_live *live);
-int64_t cc_live_created_ms(const struct cc_live *live);
 enum cc_backend_kind cc_live_backend(const struct cc_live *live);
 int64_t cc_live_record(const struct cc_live *live);
 int64_t cc_live_pid(const struct cc_live *live);            /* of its owner, 0 = none */

@@ -72,11 +72,6 @@ struct cc_live *cc_roster_next(struct cc_roster *roster, const struct cc_live *a
 	return after ? after->next : roster->first;
 }
 
-size_t cc_roster_count(const struct cc_roster *roster)
-{
-	return roster->count;
-}
-
 void cc_roster_start_next(struct cc_roster *roster)
 {
 	struct cc_live *oldest = NULL;

@@ -260,11 +260,6 @@ bool cc_call_cookies(struct cc_call *call, char *out, size_t cap)
 	return cc_web_token(call->wsi, WSI_TOKEN_HTTP_COOKIE, out, cap);
 }
 
-bool cc_call_local(const struct cc_call *call)
-{
-	return call->local;
-}
-
 uint64_t cc_call_last_event(const struct cc_call *call)
 {
 	return call->last_event;

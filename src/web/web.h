@@ -88,7 +88,6 @@ const char *cc_call_param(const struct cc_call *call, size_t index);
 struct cc_view cc_call_body(const struct cc_call *call);
 /* The value of NAME in the query, NULL when it is not there. One buffer: good until the next call. */
 const char *cc_call_query(struct cc_call *call, const char *name);
-bool cc_call_local(const struct cc_call *call);
 /* The Cookie header; only of a call without a body, whose headers are still there. */
 bool cc_call_cookies(struct cc_call *call, char *out, size_t cap);
 /* Last-Event-ID, 0 when it is absent or no number. */
