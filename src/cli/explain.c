@@ -1,13 +1,12 @@
 /* explain: the same compiled rules the enforcers use, asked one question. */
 #define _GNU_SOURCE
 #include "cli/cli.h"
-#include "cli/config.h"
+#include "cli/start.h"
 #include "os/fd.h"
 #include "os/mount.h"
 #include "plan/filesystems.h"
 #include "policy/decide.h"
 #include "policy/names.h"
-#include "session/prepare.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -236,15 +235,11 @@ static void print_text(const char *verb, const struct answer *answer)
 
 static enum cc_code explain(char *const *argv, char *const *env, int *out_code, struct cc_err *err)
 {
-	struct cc_ask_run ask;
-	struct cc_prepared prepared = {0};
+	struct cc_start start;
 	struct answer answer = {0};
-	char cwd[PATH_MAX];
-	size_t used = 0;
 	enum cc_verb verb = CC_VERB_READ;
 	bool looks = false;
 	bool host = argv[0] && strcmp(argv[0], "host") == 0;
-	struct cc_prepare_ask prepare_ask = {.spec = &ask.spec, .cwd = cwd, .env = env, .rules_only = true};
 	enum cc_code code;
 
 	if (!argv[0] || !argv[1])
@@ -255,25 +250,22 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 			       "\"%s\" is no verb: write, read, create, delete, exec, rename-to, mkdir, "
 			       "symlink, ... or host",
 			       argv[0]);
-	if (!getcwd(cwd, sizeof(cwd)))
-		return cc_fail(err, CC_ESYS, 0, "the current directory is gone");
-	cc_ask_run_init(&ask);
 	cc_buf_init(&answer.object, 1 << 16);
 	cc_buf_init(&answer.grant, 1 << 16);
-	code = cc_config_gather(CC_FOR_EXPLAIN, argv + 2, env, cwd, &ask, &used, err);
-	if (code == CC_OK && argv[2 + used])
-		code = cc_fail(err, CC_EINVAL, 0, "unexpected word \"%s\"", argv[2 + used]);
-	prepare_ask.agent = ask.agent;
+	code = cc_start_gather(&start, CC_FOR_EXPLAIN, argv + 2, env, err);
+	if (code == CC_OK && argv[2 + start.used])
+		code = cc_fail(err, CC_EINVAL, 0, "unexpected word \"%s\"", argv[2 + start.used]);
+	start.rules_only = true;
 	if (code == CC_OK)
-		code = cc_prepare(&prepare_ask, &prepared, err);
+		code = cc_start_prepare(&start, NULL, env, err);
 	if (code == CC_OK)
-		code = host ? ask_host(prepared.rules, argv[1], &answer, err)
-			    : ask_path(prepared.rules, verb, argv[1], cwd, &answer, err);
+		code = host ? ask_host(start.prepared.rules, argv[1], &answer, err)
+			    : ask_path(start.prepared.rules, verb, argv[1], start.cwd, &answer, err);
 	looks = !host && verb == CC_VERB_READ;
 	if (code == CC_OK && looks && (answer.private || answer.outside))
-		judge_visible(&prepared.facts, &answer);
+		judge_visible(&start.prepared.facts, &answer);
 	if (code == CC_OK) {
-		if (ask.json)
+		if (start.ask.json)
 			print_json(argv[0], &answer);
 		else
 			print_text(argv[0], &answer);
@@ -281,8 +273,7 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 	}
 	cc_buf_done(&answer.object);
 	cc_buf_done(&answer.grant);
-	cc_prepared_done(&prepared);
-	cc_ask_run_done(&ask);
+	cc_start_done(&start);
 	return code;
 }
 

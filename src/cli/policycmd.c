@@ -1,8 +1,7 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 #include "cli/config.h"
-#include "os/fd.h"
-#include "session/prepare.h"
+#include "cli/start.h"
 #include "wire/policyfile.h"
 #include "wire/msg.h"
 
@@ -23,47 +22,57 @@ static enum cc_code show_schema(char *const *argv, char *const *env, struct cc_e
 	return CC_OK;
 }
 
-/* A file alone, as the operator's; without one, everything as `run` would gather it. */
-static enum cc_code gather(char *const *argv, char *const *env, struct cc_ask_run *ask, struct cc_prepared *prepared,
-			   struct cc_err *err)
+static void say(const struct cc_policy *policy, const struct cc_rules *rules, bool prints)
 {
-	char cwd[PATH_MAX];
-	size_t used = 0;
-	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec, .cwd = cwd, .env = env, .rules_only = true};
-	enum cc_code code;
+	struct cc_buf text;
 
-	if (argv[0] && strncmp(argv[0], "--", 2) != 0)
-		return cc_config_read(argv[0], CC_POLICY_OPERATOR, true, &ask->spec.policy, err);
-	if (!getcwd(cwd, sizeof(cwd)))
-		return cc_fail(err, CC_ESYS, 0, "the current directory is gone");
-	code = cc_config_gather(CC_FOR_POLICY, argv, env, cwd, ask, &used, err);
-	if (code == CC_OK && argv[used])
-		code = cc_fail(err, CC_EINVAL, 0, "unexpected word \"%s\"", argv[used]);
-	return code == CC_OK ? cc_prepare(&prepare_ask, prepared, err) : code;
+	if (!prints) {
+		printf("ok\n");
+		return;
+	}
+	cc_buf_init(&text, 1 << 20);
+	cc_policyfile_write(policy, &text);
+	printf("%s\n", text.data ? text.data : "{}");
+	for (size_t i = 0; rules && i < rules->rule_count; i++)
+		printf("// %-28s %s\n", rules->rules[i].id, rules->rules[i].pattern);
+	cc_buf_done(&text);
 }
 
-static enum cc_code with_policy(char *const *argv, char *const *env, bool print, struct cc_err *err)
+/* A file alone, as the operator's. */
+static enum cc_code with_file(const char *path, bool prints, struct cc_err *err)
 {
-	struct cc_ask_run ask;
-	struct cc_prepared prepared = {0};
-	struct cc_buf text;
+	struct cc_policy policy;
 	enum cc_code code;
 
-	cc_ask_run_init(&ask);
-	cc_buf_init(&text, 1 << 20);
-	code = gather(argv, env, &ask, &prepared, err);
-	if (code == CC_OK && print) {
-		cc_policyfile_write(&ask.spec.policy, &text);
-		printf("%s\n", text.data ? text.data : "{}");
-		for (size_t i = 0; prepared.rules && i < prepared.rules->rule_count; i++)
-			printf("// %-28s %s\n", prepared.rules->rules[i].id, prepared.rules->rules[i].pattern);
-	} else if (code == CC_OK) {
-		printf("ok\n");
-	}
-	cc_buf_done(&text);
-	cc_prepared_done(&prepared);
-	cc_ask_run_done(&ask);
+	cc_policy_init(&policy);
+	code = cc_config_read(path, CC_POLICY_OPERATOR, true, &policy, err);
+	if (code == CC_OK)
+		say(&policy, NULL, prints);
+	cc_policy_done(&policy);
 	return code;
+}
+
+/* Everything as `run` would gather it. */
+static enum cc_code with_all(char *const *argv, char *const *env, bool prints, struct cc_err *err)
+{
+	struct cc_start start;
+	enum cc_code code = cc_start_gather(&start, CC_FOR_POLICY, argv, env, err);
+
+	start.rules_only = true;
+	if (code == CC_OK && argv[start.used])
+		code = cc_fail(err, CC_EINVAL, 0, "unexpected word \"%s\"", argv[start.used]);
+	if (code == CC_OK)
+		code = cc_start_prepare(&start, NULL, env, err);
+	if (code == CC_OK)
+		say(&start.ask.spec.policy, start.prepared.rules, prints);
+	cc_start_done(&start);
+	return code;
+}
+
+static enum cc_code with_policy(char *const *argv, char *const *env, bool prints, struct cc_err *err)
+{
+	return argv[0] && strncmp(argv[0], "--", 2) != 0 ? with_file(argv[0], prints, err)
+							 : with_all(argv, env, prints, err);
 }
 
 static enum cc_code check(char *const *argv, char *const *env, struct cc_err *err)

@@ -129,7 +129,7 @@ static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env,
 	enum cc_code code = cc_start_gather(&start, verb, argv, env, err);
 
 	if (code == CC_OK)
-		code = command_of(argv + start.used, fixed, &command, err);
+		code = command_of(cc_start_command(&start, argv), fixed, &command, err);
 	if (code == CC_OK)
 		code = cc_start_prepare(&start, command.items[0], env, err);
 	if (code == CC_OK && start.ask.dry_run)

@@ -29,17 +29,18 @@ static void make_session_id(char out[64])
 enum cc_code cc_start_gather(struct cc_start *start, unsigned verb, char *const *argv, char *const *env,
 			     struct cc_err *err)
 {
-	enum cc_code code;
-
 	*start = (struct cc_start){0};
 	cc_bridge_init(&start->bridge);
 	cc_ask_run_init(&start->ask);
 	if (!getcwd(start->cwd, sizeof(start->cwd)))
 		return cc_fail(err, CC_ESYS, 0, "the current directory is gone");
-	code = cc_config_gather(verb, argv, env, start->cwd, &start->ask, &start->used, err);
-	if (code == CC_OK && argv[start->used] && strcmp(argv[start->used], "--") == 0)
-		start->used++;
-	return code;
+	return cc_config_gather(verb, argv, env, start->cwd, &start->ask, &start->used, err);
+}
+
+char *const *cc_start_command(const struct cc_start *start, char *const *argv)
+{
+	argv += start->used;
+	return *argv && strcmp(*argv, "--") == 0 ? argv + 1 : argv;
 }
 
 enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char *const *env, struct cc_err *err)

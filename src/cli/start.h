@@ -15,7 +15,7 @@ struct cc_start {
 	struct cc_bridge bridge;
 	char cwd[PATH_MAX];
 	bool rules_only; /* set before cc_start_prepare: no sandbox is meant, only its rules */
-	size_t used;     /* words of argv that were options, "--" included */
+	size_t used;     /* words of argv that were options */
 };
 
 /* Settings from everywhere (config.h). start is released with cc_start_done whatever happened. verb: CC_FOR_*. */
@@ -24,6 +24,8 @@ CC_MUST enum cc_code cc_start_gather(struct cc_start *start, unsigned verb, char
 /* program: the command's first word, or NULL. */
 CC_MUST enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char *const *env,
 				      struct cc_err *err);
+/* The words behind the options and the "--", for verbs that take a command. */
+char *const *cc_start_command(const struct cc_start *start, char *const *argv);
 void cc_start_done(struct cc_start *start);
 /* --events, or the default log of the session. */
 CC_MUST enum cc_code cc_start_log(const struct cc_ask_run *ask, char *const *env, struct cc_eventlog *out_log,

@@ -23,8 +23,8 @@ static enum cc_code proxy(const struct cc_start *start, char *const *argv, char 
 		code = cc_tools_init(tools, start->prepared.rules, start->ask.spec.mode, start->prepared.workdir, err);
 	if (code == CC_OK)
 		code = cc_self_run_words(argv, start->used, &run, err);
-	for (size_t i = start->used; code == CC_OK && argv[i]; i++)
-		code = cc_strv_push(&agent, argv[i], err);
+	for (char *const *word = cc_start_command(start, argv); code == CC_OK && *word; word++)
+		code = cc_strv_push(&agent, *word, err);
 	if (code == CC_OK)
 		code = cc_acp_run(&ask, out_code, err);
 	if (tools)
@@ -42,13 +42,13 @@ int cc_verb_acp(char *const *argv, char *const *env)
 	int exit_code = 0;
 	enum cc_code code = cc_start_gather(&start, CC_FOR_RUN, argv, env, &err);
 
-	if (code == CC_OK && !argv[start.used])
+	if (code == CC_OK && !*cc_start_command(&start, argv))
 		code = cc_fail(&err, CC_EINVAL, 0, "no agent: ccbox acp [OPTIONS] -- AGENT [ARG...]");
 	if (code == CC_OK && start.ask.events)
 		code = cc_fail(&err, CC_EINVAL, 0, "ccbox acp reads the events itself; see ccbox events");
 	/* the same rules as the agent's own sandbox, for the files that it asks its client for */
 	if (code == CC_OK)
-		code = cc_start_prepare(&start, argv[start.used], env, &err);
+		code = cc_start_prepare(&start, *cc_start_command(&start, argv), env, &err);
 	if (code == CC_OK)
 		code = cc_prepare_finish(&start.prepared, &err);
 	if (code == CC_OK)

@@ -166,7 +166,6 @@ static enum cc_code judge(struct hook *hook, const struct cc_json *call, struct 
 	return CC_OK; /* another tool: nothing of ours, Claude asks as it would */
 }
 
-/* The words of this hook as Claude's session stands: its working directory decides what is bound. */
 static enum cc_code serve(struct cc_start *start, const struct cc_json *call, const struct cc_strv *run,
 			  struct cc_err *err)
 {
@@ -184,40 +183,56 @@ static enum cc_code serve(struct cc_start *start, const struct cc_json *call, co
 	return code;
 }
 
-int cc_verb_hook(char *const *argv, char *const *env)
+/* The call, and the place that it is made from: what is bound goes by that. */
+static enum cc_code read_call(struct cc_json_doc **out_doc, struct cc_err *err)
 {
-	CC_AUTO(cc_json_doc) doc = NULL;
-	struct cc_start start = {0};
-	struct cc_strv run = {0};
+	const char *cwd;
 	struct cc_buf text;
-	struct cc_err err = {0};
 	enum cc_code code;
 
 	cc_buf_init(&text, INPUT_MAX);
-	if (!argv[0] || strcmp(argv[0], "claude") != 0)
-		code = cc_fail(&err, CC_EINVAL, 0, "ccbox hook claude [OPTIONS]");
-	else
-		code = cc_fd_read_all(0, &text, &err);
+	code = cc_fd_read_all(0, &text, err);
 	if (code == CC_OK)
-		code = cc_json_parse("standard input", cc_buf_view(&text), 0, &doc, &err);
-	if (code == CC_OK && *cc_json_str(cc_json_root(doc), "cwd", "") &&
-	    chdir(cc_json_str(cc_json_root(doc), "cwd", "")) < 0)
-		code = cc_fail(&err, CC_ENOTFOUND, 0, "the working directory of the call is gone");
+		code = cc_json_parse("standard input", cc_buf_view(&text), 0, out_doc, err);
+	cc_buf_done(&text);
+	if (code != CC_OK)
+		return code;
+	cwd = cc_json_str(cc_json_root(*out_doc), "cwd", "");
+	return *cwd && chdir(cwd) < 0 ? cc_fail(err, CC_ENOTFOUND, 0, "the working directory of the call is gone")
+				      : CC_OK;
+}
+
+static enum cc_code answer_call(char *const *argv, char *const *env, const struct cc_json *call, struct cc_err *err)
+{
+	struct cc_start start;
+	struct cc_strv run = {0};
+	enum cc_code code = cc_start_gather(&start, CC_FOR_RUN, argv, env, err);
+
+	if (code == CC_OK && *cc_start_command(&start, argv))
+		code = cc_fail(err, CC_EINVAL, 0, "ccbox hook claude takes options and no command");
 	if (code == CC_OK)
-		code = cc_start_gather(&start, CC_FOR_RUN, argv + 1, env, &err);
-	if (code == CC_OK && argv[1 + start.used])
-		code = cc_fail(&err, CC_EINVAL, 0, "ccbox hook claude takes options and no command");
+		code = cc_self_run_words(argv, start.used, &run, err);
 	if (code == CC_OK)
-		code = cc_self_run_words(argv + 1, start.used, &run, &err);
+		code = cc_start_prepare(&start, NULL, env, err);
 	if (code == CC_OK)
-		code = cc_start_prepare(&start, NULL, env, &err);
+		code = cc_prepare_finish(&start.prepared, err);
 	if (code == CC_OK)
-		code = cc_prepare_finish(&start.prepared, &err);
-	if (code == CC_OK)
-		code = serve(&start, cc_json_root(doc), &run, &err);
+		code = serve(&start, call, &run, err);
 	cc_start_done(&start);
 	cc_strv_done(&run);
-	cc_buf_done(&text);
+	return code;
+}
+
+int cc_verb_hook(char *const *argv, char *const *env)
+{
+	CC_AUTO(cc_json_doc) doc = NULL;
+	struct cc_err err = {0};
+	enum cc_code code = argv[0] && strcmp(argv[0], "claude") == 0
+				    ? read_call(&doc, &err)
+				    : cc_fail(&err, CC_EINVAL, 0, "ccbox hook claude [OPTIONS]");
+
+	if (code == CC_OK)
+		code = answer_call(argv + 1, env, cc_json_root(doc), &err);
 	if (code == CC_OK)
 		return 0;
 	cc_say("%s", err.what);

@@ -63,7 +63,7 @@ int cc_verb_mcp(char *const *argv, char *const *env)
 	enum cc_code code = cc_start_gather(&start, CC_FOR_RUN, argv, env, &err);
 
 	signal(SIGPIPE, SIG_IGN);
-	if (code == CC_OK && argv[start.used])
+	if (code == CC_OK && *cc_start_command(&start, argv))
 		code = cc_fail(&err, CC_EINVAL, 0, "ccbox mcp takes options and no command");
 	if (code == CC_OK)
 		code = cc_start_prepare(&start, NULL, env, &err);

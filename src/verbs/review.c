@@ -81,14 +81,17 @@ static enum cc_code review(char *const *argv, char *const *env, bool *out_found,
 	struct cc_start start;
 	struct cc_review_ask ask = {.env = env};
 	struct cc_review result = {0};
+	char *const *words = NULL;
 	char *range = NULL;
 	enum cc_code code = cc_start_gather(&start, CC_FOR_EXPLAIN, argv, env, err);
 
 	start.rules_only = true;
-	if (code == CC_OK && argv[start.used] && argv[start.used + 1])
+	if (code == CC_OK)
+		words = cc_start_command(&start, argv);
+	if (code == CC_OK && words[0] && words[1])
 		code = cc_fail(err, CC_EINVAL, 0, "one range only: ccbox review [OPTIONS] BASE..HEAD");
-	if (code == CC_OK && argv[start.used])
-		range = cc_str_copy(argv[start.used]);
+	if (code == CC_OK && words[0])
+		range = cc_str_copy(words[0]);
 	if (code == CC_OK)
 		code = range_of(range, &ask, err);
 	if (code == CC_OK)

@@ -20,7 +20,7 @@ enum cc_code cc_self_run_words(char *const *argv, size_t used, struct cc_strv *o
 	code = cc_strv_push(out, self, err);
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(fixed); i++)
 		code = cc_strv_push(out, fixed[i], err);
-	for (size_t i = 0; code == CC_OK && i < used && strcmp(argv[i], "--") != 0; i++)
+	for (size_t i = 0; code == CC_OK && i < used; i++)
 		code = cc_strv_push(out, argv[i], err);
 	return code;
 }
