@@ -123,13 +123,14 @@ static bool own_dir(const char *controller, char out[PATH_MAX])
 	       PATH_MAX;
 }
 
-static bool offers(const char *dir, const char *controller)
+/* Whether @dir's cgroup.controllers (offered to it) or cgroup.subtree_control (opened to its children) names it. */
+static bool lists(const char *dir, const char *file, const char *controller)
 {
 	char path[PATH_MAX + 32];
 	struct cc_buf text;
 	bool has;
 
-	snprintf(path, sizeof(path), "%s/cgroup.controllers", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	has = read_text(path, &text) && has_word(text.data, controller, ' ');
 	cc_buf_done(&text);
 	return has;
@@ -139,7 +140,7 @@ enum cc_code cc_group_prepare(struct cc_err *err)
 {
 	char dir[PATH_MAX], leaf[PATH_MAX + 32], pid[32];
 
-	if (!own_dir(NULL, dir) || !offers(dir, "memory") || access(dir, W_OK) < 0)
+	if (!own_dir(NULL, dir) || !lists(dir, "cgroup.controllers", "memory") || access(dir, W_OK) < 0)
 		return CC_OK;
 	/* Only a group that is ours: with other processes in it, it has not been given to us. The root group is
 	 * nobody's, and the only one that may have both. */
@@ -172,18 +173,6 @@ static bool parent_dir(const char *controller, char out[PATH_MAX])
 	return true;
 }
 
-static bool opened(const char *dir, const char *controller)
-{
-	char path[PATH_MAX + 32];
-	struct cc_buf text;
-	bool has;
-
-	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", dir);
-	has = read_text(path, &text) && has_word(text.data, controller, ' ');
-	cc_buf_done(&text);
-	return has;
-}
-
 static bool make_one(const char *name, size_t kind, int64_t value, int version, struct cc_group *group)
 {
 	const char *controller = version == 2 ? NULL : kinds[kind].controller;
@@ -191,7 +180,7 @@ static bool make_one(const char *name, size_t kind, int64_t value, int version, 
 	const char *format = kinds[kind].format[version - 1];
 
 	if (!parent_dir(controller, parent) || !own_dir(controller, group->home[kind]) ||
-	    (version == 2 && !opened(parent, kinds[kind].controller)))
+	    (version == 2 && !lists(parent, "cgroup.subtree_control", kinds[kind].controller)))
 		return false;
 	if ((size_t)snprintf(group->dir[kind], PATH_MAX, "%s/%s", parent, name) >= PATH_MAX ||
 	    (mkdir(group->dir[kind], 0755) < 0 && errno != EEXIST)) {
@@ -219,7 +208,7 @@ enum cc_code cc_group_make(const char *name, const struct cc_group_limits *limit
 	struct cc_group *group = out_group;
 	char dir[PATH_MAX];
 
-	*group = (struct cc_group){.version = own_dir(NULL, dir) && offers(dir, "memory") ? 2 : 1};
+	*group = (struct cc_group){.version = own_dir(NULL, dir) && lists(dir, "cgroup.controllers", "memory") ? 2 : 1};
 	for (size_t i = 0; i < CC_GROUP_KINDS; i++) {
 		if (!limits->value[i] || make_one(name, i, limits->value[i], group->version, group))
 			continue;
