@@ -61,6 +61,18 @@ void cc_buf_adds(struct cc_buf *buf, const char *text)
 	cc_buf_add(buf, text, strlen(text));
 }
 
+void cc_buf_add_quoted(struct cc_buf *buf, struct cc_view word)
+{
+	cc_buf_adds(buf, "'");
+	for (size_t i = 0; i < word.len; i++) {
+		if (word.ptr[i] == '\'')
+			cc_buf_adds(buf, "'\\''");
+		else
+			cc_buf_add(buf, word.ptr + i, 1);
+	}
+	cc_buf_adds(buf, "'");
+}
+
 void cc_buf_addf(struct cc_buf *buf, const char *fmt, ...)
 {
 	va_list args;

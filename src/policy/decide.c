@@ -403,31 +403,19 @@ const char *cc_decision_id(const struct cc_decision *decision)
 }
 
 /* In single quotes for a shell. */
-static void add_quoted(struct cc_buf *out, const char *prefix, struct cc_view text)
-{
-	cc_buf_adds(out, "'");
-	cc_buf_adds(out, prefix);
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.ptr[i] == '\'')
-			cc_buf_adds(out, "'\\''");
-		else
-			cc_buf_add(out, text.ptr + i, 1);
-	}
-	cc_buf_adds(out, "'");
-}
-
 /* A name as a glob that matches it and can be shown and typed: what is no plain byte is any byte. */
 static void add_name(struct cc_buf *out, struct cc_view name)
 {
-	char plain[256];
+	char glob[3 + 256] = "**/";
+	char *plain = glob + strlen(glob);
 
-	if (name.len > sizeof(plain))
+	if (name.len > 256)
 		return;
 	for (size_t i = 0; i < name.len; i++)
 		/* a name that is a pattern itself must not open what it would match */
 		plain[i] = name.ptr[i] >= 0x20 && name.ptr[i] < 0x7f && !strchr("*?[]{}\\", name.ptr[i]) ? name.ptr[i]
 													 : '?';
-	add_quoted(out, "**/", (struct cc_view){plain, name.len});
+	cc_buf_add_quoted(out, (struct cc_view){glob, strlen("**/") + name.len});
 }
 
 static void add_name_grant(const struct cc_pattern *pattern, const struct cc_decision *decision, struct cc_view path,
@@ -460,13 +448,13 @@ static void add_path_grant(const struct cc_pattern *pattern, const struct cc_rul
 		}
 	}
 	cc_buf_adds(out, "--allow-path ");
-	add_quoted(out, "", path);
+	cc_buf_add_quoted(out, path);
 }
 
 void cc_socket_grant(struct cc_view path, struct cc_buf *out)
 {
 	cc_buf_adds(out, "--allow-socket ");
-	add_quoted(out, "", path);
+	cc_buf_add_quoted(out, path);
 }
 
 void cc_decision_grant(const struct cc_decision *decision, const struct cc_ask *ask, struct cc_buf *out)

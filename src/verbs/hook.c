@@ -61,14 +61,9 @@ static void answer(const char *decision, const char *reason, const struct cc_jso
 
 static void add_word(struct cc_buf *line, const char *word)
 {
-	cc_buf_adds(line, line->len ? " '" : "'");
-	for (; *word; word++) {
-		if (*word == '\'')
-			cc_buf_adds(line, "'\\''");
-		else
-			cc_buf_add(line, word, 1);
-	}
-	cc_buf_adds(line, "'");
+	if (line->len)
+		cc_buf_adds(line, " ");
+	cc_buf_add_quoted(line, cc_view_of(word));
 }
 
 /* The command itself, run in a sandbox. */
