@@ -424,6 +424,8 @@ while True:
 s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
 print(s.server_port, flush=True); s.serve_forever()'
 	echo "over the bridge" >page
+	export XDG_RUNTIME_DIR=$BASE/runtime
+	mkdir -m 700 "$XDG_RUNTIME_DIR"
 	run box --bridge socat --transparent off --allow-host up.test --host up.test=127.0.0.1 -- sh -c "
 		curl -sS --max-time 20 http://up.test:$PORT/page; curl -sS --max-time 20 -x socks5h://127.0.0.1:1080 http://up.test:$PORT/page
 		curl -sS --max-time 20 http://evil.test/; pkill -9 -x socat; kill -9 2 3; sleep 0.1; curl -sS --max-time 20 http://up.test:$PORT/page
@@ -433,7 +435,7 @@ print(s.server_port, flush=True); s.serve_forever()'
 	[[ $output == *"evil.test:80 - not-allowed"* ]]
 	[[ $output == *"not by its path"* ]]
 	# the same listeners, the agent in between gone: nobody is left, and no directory
-	! ls -d /tmp/ccbox-bridge.* "${XDG_RUNTIME_DIR:-/nonexistent}"/ccbox-bridge.* 2>/dev/null
+	[ -d "$XDG_RUNTIME_DIR" ] && [ -z "$(ls -A "$XDG_RUNTIME_DIR")" ]
 	run "$CCBOX" run --bridge carrier-pigeon -- true
 	[ "$status" -eq 125 ]
 }

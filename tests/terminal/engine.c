@@ -53,8 +53,8 @@ static void jobs(enum cc_backend_kind backend)
 	struct cc_err err;
 	bool good = rig_open(&it, backend, NULL, &err);
 
-	rig_type(&it, "sleep 7654\r");
-	for (int i = 0; good && rig_count("7654") == 0 && i < 200; i++)
+	rig_type(&it, "sleep NAP\r");
+	for (int i = 0; good && rig_count(rig_nap) == 0 && i < 200; i++)
 		rig_pump(&it, 50);
 	rig_type(&it, "\x1a");
 	good = good && rig_see(&it, "Stopped");
@@ -63,15 +63,15 @@ static void jobs(enum cc_backend_kind backend)
 	rig_ok(good, "%s: ^Z stops the job, and the shell knows it", cc_backend_name(backend));
 	cc_buf_reset(&it.text);
 	rig_type(&it, "fg\r");
-	good = good && rig_see(&it, "sleep 7654");
+	good = good && rig_see(&it, rig_nap);
 	/* the shell says so before it hands the terminal over: one that comes too early is the shell's */
-	for (int i = 0; good && i < 100 && rig_count("7654"); i++) {
+	for (int i = 0; good && i < 100 && rig_count(rig_nap); i++) {
 		rig_type(&it, "\x03");
 		rig_pump(&it, 50);
 		poll(NULL, 0, 50);
 	}
 	rig_type(&it, "echo ali\"\"ve\r");
-	rig_ok(good && rig_see(&it, "alive") && rig_count("7654") == 0, "%s: fg and ^C end it",
+	rig_ok(good && rig_see(&it, "alive") && rig_count(rig_nap) == 0, "%s: fg and ^C end it",
 	       cc_backend_name(backend));
 	rig_close(&it);
 }
@@ -141,13 +141,13 @@ static void flood(enum cc_backend_kind backend)
 	good = good && rig_see(&it, "ready");
 	it.stopped = true;
 	before = good ? it.viewer.at : 0;
-	rig_type(&it, "yes 8765\r");
+	rig_type(&it, "yes NAP\r");
 	for (int i = 0; good && still < 10 && i < 400; i++) {
 		rig_pump(&it, 20);
 		still = said(&it) == last && last > before + 4096 ? still + 1 : 0;
 		last = said(&it);
 	}
-	rig_ok(good && still == 10 && last - before <= CC_TERMINAL_WINDOW + 65536 && rig_count("8765") == 1,
+	rig_ok(good && still == 10 && last - before <= CC_TERMINAL_WINDOW + 65536 && rig_count(rig_nap) == 1,
 	       "%s: a flood that nobody takes stops, bounded (%llu bytes)", cc_backend_name(backend),
 	       (unsigned long long)(last - before));
 	it.stopped = false;
@@ -223,8 +223,8 @@ static void titles(enum cc_backend_kind backend)
 }
 
 #define LEAVE                                                                                                          \
-	"trap '' HUP TERM; sleep 6543 & (setsid sleep 6543 &) ; (trap '' HUP; (sleep 6543 &) &) ; setsid nohup sh -c " \
-	"'sleep 1; (sleep 6543 &); exec sleep 6543' >/dev/null 2>&1 & echo sta\"\"rted\r"
+	"trap '' HUP TERM; sleep NAP & (setsid sleep NAP &) ; (trap '' HUP; (sleep NAP &) &) ; setsid nohup sh -c "    \
+	"'sleep 1; (sleep NAP &); exec sleep NAP' >/dev/null 2>&1 & echo sta\"\"rted\r"
 
 static void nothing_stays(enum cc_backend_kind backend)
 {
@@ -234,17 +234,18 @@ static void nothing_stays(enum cc_backend_kind backend)
 	bool good = rig_open(&it, backend, NULL, &err);
 
 	rig_type(&it, LEAVE);
-	good = good && rig_see(&it, "started") && rig_there("6543", 2);
+	good = good && rig_see(&it, "started") && rig_there(rig_nap, 2);
 	rig_close(&it);
-	rig_ok(good && rig_gone("6543"),
+	rig_ok(good && rig_gone(rig_nap),
 	       "%s: after close nothing is left: not what ignores SIGHUP, nor what left the session",
 	       cc_backend_name(backend));
 	good = rig_open(&it, backend, NULL, &err);
-	rig_type(&it, "sleep 6543 & setsid sleep 6543 & sleep 0.2; echo last wo\"\"rds; exit 7\r");
+	rig_type(&it, "sleep NAP & setsid sleep NAP & sleep 0.2; echo last wo\"\"rds; exit 7\r");
 	good = good && rig_over(&it);
 	if (good)
 		cc_terminal_info(it.terminal, &info);
-	rig_ok(good && info.reason == CC_CLOSE_EXIT && info.code == 7 && rig_see(&it, "last words") && rig_gone("6543"),
+	rig_ok(good && info.reason == CC_CLOSE_EXIT && info.code == 7 && rig_see(&it, "last words") &&
+		       rig_gone(rig_nap),
 	       "%s: the shell's exit status is told after its last words, and ends the rest", cc_backend_name(backend));
 	rig_close(&it);
 }
@@ -269,11 +270,11 @@ static void owner_dies(enum cc_backend_kind backend)
 		_exit(1);
 	}
 	close(ends[1]);
-	good = good && read(ends[0], &byte, 1) == 1 && rig_there("6543", 2);
+	good = good && read(ends[0], &byte, 1) == 1 && rig_there(rig_nap, 2);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	close(ends[0]);
-	rig_ok(good && rig_gone("6543"), "%s: an owner that is killed leaves nothing", cc_backend_name(backend));
+	rig_ok(good && rig_gone(rig_nap), "%s: an owner that is killed leaves nothing", cc_backend_name(backend));
 }
 
 static void idle(void)
@@ -299,11 +300,11 @@ static void keeper_dies(void)
 	struct cc_err err;
 	bool good = rig_open(&it, CC_BACKEND_NONE, NULL, &err);
 
-	rig_type(&it, "sleep 6543 & echo sta\"\"rted; kill -9 $PPID\r");
+	rig_type(&it, "sleep NAP & echo sta\"\"rted; kill -9 $PPID\r");
 	good = good && rig_over(&it);
 	if (good)
 		cc_terminal_info(it.terminal, &info);
-	rig_ok(good && info.reason == CC_CLOSE_LOST && rig_gone("6543"),
+	rig_ok(good && info.reason == CC_CLOSE_LOST && rig_gone(rig_nap),
 	       "none: a program that kills its keeper ends the terminal and what is in its session");
 	rig_close(&it);
 }

@@ -55,7 +55,7 @@ static int listen_tcp(unsigned short *port)
 	return fd;
 }
 
-/* An abstract name, or one in the work directory. */
+/* An abstract name (@...), or one in the work directory. */
 static int listen_local(const char *name)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -69,6 +69,15 @@ static int listen_local(const char *name)
 	    listen(fd, 5) < 0)
 		exit(99);
 	return fd;
+}
+
+/* An abstract name is the whole machine's: another run of this test has one too. */
+static int listen_abstract(void)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "@ccbox-%s", rig_nap);
+	return listen_local(name);
 }
 
 static const struct {
@@ -94,8 +103,8 @@ static const struct {
 	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"host.sock\"), \"by-path\")'\r",
 	 "111 by-path", "host.sock"},
 	{"so is an abstract one, which an open network would show",
-	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"\\0ccbox-abstract-test\"), \"abst\" \"ract\")'\r",
-	 "111 abstract", "ccbox-abstract-test"},
+	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"\\0ccbox-NAP\"), \"abst\" \"ract\")'\r",
+	 "111 abstract", rig_nap},
 };
 
 static void profile(void)
@@ -107,7 +116,7 @@ static void profile(void)
 	struct rig_term it;
 	unsigned short port;
 	char line[300], path[300];
-	int tcp = listen_tcp(&port), abstract = listen_local("@ccbox-abstract-test"), local;
+	int tcp = listen_tcp(&port), abstract = listen_abstract(), local;
 	bool open;
 
 	snprintf(path, sizeof(path), "%s/host.sock", rig_work);
@@ -149,7 +158,7 @@ static const struct {
 } twins[] = {
 	{"gate,floor", "cat ~/.ssh/id_rsa\r", "PRIVATE KEY"},
 	{"mounts",
-	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"\\0ccbox-abstract-test\"), \"abst\" \"ract\")'\r",
+	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"\\0ccbox-NAP\"), \"abst\" \"ract\")'\r",
 	 "0 abstract"},
 	{"mounts",
 	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"host.sock\"), \"by-path\")'\r",
@@ -158,7 +167,7 @@ static const struct {
 
 static void escapes(void)
 {
-	int abstract = listen_local("@ccbox-abstract-test"), local;
+	int abstract = listen_abstract(), local;
 	char path[300];
 
 	snprintf(path, sizeof(path), "%s/host.sock", rig_work);
@@ -186,7 +195,7 @@ static void unguarded(void)
 {
 	struct rig_term it;
 	struct cc_err err;
-	int abstract = listen_local("@ccbox-abstract-test");
+	int abstract = listen_abstract();
 	bool good = rig_open(&it, CC_BACKEND_NONE, NULL, &err);
 
 	rig_type(&it, "PS1='$ '\r");
@@ -194,7 +203,7 @@ static void unguarded(void)
 	good = good && rig_see(&it, "PRIVATE");
 	rig_type(
 		&it,
-		"python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"\\0ccbox-abstract-test\"), \"abst\" \"ract\")'\r");
+		"python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"\\0ccbox-NAP\"), \"abst\" \"ract\")'\r");
 	rig_ok(good && rig_see(&it, "0 abstract"), "without the profile all of it is in reach");
 	rig_close(&it);
 	close(abstract);

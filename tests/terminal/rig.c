@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 char rig_home[] = "/tmp/ccbox-term-home.XXXXXX", rig_work[] = "/tmp/ccbox-term-work.XXXXXX";
+char rig_nap[24];
 static int count, failed;
 
 void rig_ok(bool good, const char *format, ...)
@@ -43,6 +44,7 @@ void rig_setup(void)
 
 	if (!mkdtemp(rig_home) || !mkdtemp(rig_work))
 		exit(99);
+	snprintf(rig_nap, sizeof(rig_nap), "7%d", (int)getpid());
 	setenv("HOME", rig_home, 1);
 	setenv("LEAKED_TOKEN", "do-not-pass-this-on", 1);
 	setenv("LC_TIME", "C", 1);
@@ -96,10 +98,8 @@ bool rig_open(struct rig_term *it, enum cc_backend_kind backend, const char *she
 	return rig_open_as(it, &ask, err);
 }
 
-void rig_type(struct rig_term *it, const char *text)
+static void put_in(struct rig_term *it, struct cc_view rest)
 {
-	struct cc_view rest = cc_view_of(text);
-
 	while (rest.len) {
 		size_t taken = cc_terminal_input(it->terminal, rest);
 
@@ -108,6 +108,15 @@ void rig_type(struct rig_term *it, const char *text)
 		if (rest.len)
 			rig_pump(it, 50);
 	}
+}
+
+void rig_type(struct rig_term *it, const char *text)
+{
+	for (const char *nap; (nap = strstr(text, "NAP")); text = nap + 3) {
+		put_in(it, (struct cc_view){text, (size_t)(nap - text)});
+		put_in(it, cc_view_of(rig_nap));
+	}
+	put_in(it, cc_view_of(text));
 }
 
 static void look(struct rig_term *it)

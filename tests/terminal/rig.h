@@ -9,6 +9,8 @@
 
 extern char **environ;
 extern char rig_home[], rig_work[];
+/* A number that is this run's own: how its processes are told from those of another run of the same test. */
+extern char rig_nap[];
 
 struct rig_term {
 	struct cc_terminal *terminal;
@@ -24,6 +26,7 @@ void rig_teardown(void);
 /* shell NULL: bash without start-up files. False: not opened, err says why. */
 bool rig_open(struct rig_term *it, enum cc_backend_kind backend, const char *shell, struct cc_err *err);
 bool rig_open_as(struct rig_term *it, struct cc_terminal_ask *ask, struct cc_err *err);
+/* NAP in the text stands for rig_nap. */
 void rig_type(struct rig_term *it, const char *text);
 /* One poll of at most ms, and everything that follows from it. */
 void rig_pump(struct rig_term *it, int ms);
