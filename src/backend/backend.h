@@ -45,6 +45,10 @@ struct cc_box_exec {
 	bool pty;
 	struct cc_pty_size size;
 	int stdio[3]; /* pipes of ours, never the host's own descriptors; unused with pty */
+	/* Only where another tool starts its own sandbox through us: what it left open for its command, under the same
+	 * numbers. Not every backend takes them. */
+	const int *inherit;
+	size_t inherit_count;
 };
 
 enum cc_note_kind {

@@ -213,6 +213,10 @@ static enum cc_code start_command(struct loop *loop, struct cc_err *err)
 				   .size = {24, 80}};
 	enum cc_code code = CC_OK;
 
+	if (loop->ask->inherited) {
+		exec.inherit = loop->ask->inherited->fds;
+		exec.inherit_count = loop->ask->inherited->count;
+	}
 	if (exec.pty)
 		cc_pty_get_size(isatty(0) ? 0 : 1, &exec.size);
 	else
@@ -223,6 +227,8 @@ static enum cc_code start_command(struct loop *loop, struct cc_err *err)
 		code = cc_session_exec(loop->session, &exec, &loop->command, err);
 	for (int i = 0; i < 3; i++)
 		cc_fd_close(&loop->child_ends[i]);
+	for (size_t i = 0; i < exec.inherit_count; i++)
+		close(exec.inherit[i]); /* the command's alone now */
 	return code;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/learn.h"
 #include "session/eventlog.h"
+#include "session/foreign.h"
 #include "session/prepare.h"
 #include "session/session.h"
 
@@ -17,7 +18,8 @@ struct cc_loop_ask {
 	struct cc_eventlog *log;
 	struct cc_learn *learn; /* NULL: nothing is learned */
 	bool pty;
-	long timeout; /* seconds, 0 = none */
+	long timeout;                         /* seconds, 0 = none */
+	const struct cc_inherited *inherited; /* NULL, or what another tool left open for its command */
 };
 
 /* Launches, runs, ends. *out_code is the exit code of DESIGN 8. A failure means that nothing was started. */

@@ -3,6 +3,7 @@
 #include "cli/learn.h"
 #include "cli/config.h"
 #include "cli/loop.h"
+#include "cli/run.h"
 #include "cli/start.h"
 #include "os/fd.h"
 
@@ -59,9 +60,12 @@ static void say_learned(const struct cc_learn *learn, char *const *env, const ch
 	cc_buf_done(&text);
 }
 
-static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *prepared, const struct cc_bridge *bridge,
-			    const struct cc_strv *argv, char *const *env, int *out_code, struct cc_err *err)
+enum cc_code cc_run_execute(struct cc_start *start, const struct cc_strv *argv, char *const *env,
+			    const struct cc_inherited *inherited, int *out_code, struct cc_err *err)
 {
+	const struct cc_ask_run *ask = &start->ask;
+	struct cc_prepared *prepared = &start->prepared;
+	const struct cc_bridge *bridge = &start->bridge;
 	struct cc_eventlog log;
 	struct cc_launch launch;
 	bool none = prepared->backend->kind == CC_BACKEND_NONE;
@@ -74,7 +78,8 @@ static enum cc_code execute(const struct cc_ask_run *ask, struct cc_prepared *pr
 				   .log = &log,
 				   .learn = ask->learn ? &learn : NULL,
 				   .pty = ask->pty >= 0 ? ask->pty : isatty(0),
-				   .timeout = ask->timeout};
+				   .timeout = ask->timeout,
+				   .inherited = inherited};
 	struct cc_strv lent_argv = {0};
 	enum cc_code code = cc_prepare_launch(prepared, &launch, err);
 
@@ -142,7 +147,7 @@ static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env,
 			cc_start_say_unsandboxed(&start.prepared);
 		else if (!start.ask.quiet)
 			say_start(&start.prepared);
-		code = execute(&start.ask, &start.prepared, &start.bridge, &command, env, out_code, err);
+		code = cc_run_execute(&start, &command, env, NULL, out_code, err);
 	}
 	cc_strv_done(&command);
 	cc_start_done(&start);

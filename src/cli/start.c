@@ -56,7 +56,8 @@ enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char 
 					     .program = program,
 					     .all_proxy_socks = ask->all_proxy_socks,
 					     .ssh_agent = ask->ssh_agent,
-					     .rules_only = start->rules_only};
+					     .rules_only = start->rules_only,
+					     .foreign = start->foreign};
 
 #ifdef CC_TWIN
 	prepare_ask.init = "cc-init-twin";

@@ -14,8 +14,10 @@ struct cc_start {
 	struct cc_prepared prepared;
 	struct cc_bridge bridge;
 	char cwd[PATH_MAX];
-	bool rules_only; /* set before cc_start_prepare: no sandbox is meant, only its rules */
-	size_t used;     /* words of argv that were options */
+	/* set before cc_start_prepare */
+	bool rules_only;                  /* no sandbox is meant, only its rules */
+	const struct cc_foreign *foreign; /* another tool's call of bubblewrap */
+	size_t used;                      /* words of argv that were options */
 };
 
 /* Settings from everywhere (config.h). start is released with cc_start_done whatever happened. verb: CC_FOR_*. */

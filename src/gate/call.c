@@ -438,22 +438,28 @@ void cc_dirs_stale(struct cc_gate *gate)
 	atomic_fetch_add(&gate->epoch, 1);
 }
 
-int cc_send_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec)
+int cc_give_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd add = {
 		.id = id,
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	struct seccomp_notif_resp answer = {.id = id};
 	int given = ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-	int error = errno;
+
+	return given < 0 ? -errno : given;
+}
+
+int cc_send_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec)
+{
+	struct seccomp_notif_resp answer = {.id = id};
+	int given = cc_give_fd(gate, id, fd, cloexec);
 
 	/* Closed before the answer goes out, not after: the caller may write, close and execute before this thread runs
 	 * again, and a file that anybody has open for writing is not executed (ETXTBSY). */
 	close(fd);
 	if (given < 0)
-		return error == ENOENT ? CC_CALL_SENT : -error; /* ENOENT: the caller is gone */
+		return given == -ENOENT ? CC_CALL_SENT : given; /* ENOENT: the caller is gone */
 	answer.val = given;
 	ioctl(gate->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 	return CC_CALL_SENT;

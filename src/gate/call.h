@@ -209,6 +209,8 @@ void cc_dirs_stale(struct cc_gate *gate);
 
 /* Puts fd into the target and answers with its number; closes fd. */
 int cc_send_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec);
+/* One of several: fd stays ours, the call is not answered. Its number there, or -errno. */
+int cc_give_fd(struct cc_gate *gate, uint64_t id, int fd, bool cloexec);
 void cc_answer(struct cc_gate *gate, uint64_t id, int result);
 
 typedef int cc_handler(struct cc_call *call, const uint64_t *arg);
@@ -218,7 +220,7 @@ typedef int cc_handler(struct cc_call *call, const uint64_t *arg);
 	X(renameat2) X(link) X(linkat) X(symlink) X(symlinkat) X(unlink) X(unlinkat) X(rmdir) X(truncate) \
 	X(chmod) X(fchmod) X(fchmodat) X(fchmodat2) X(chown) X(lchown) X(fchown) X(fchownat) X(utime) X(utimes) \
 	X(futimesat) X(utimensat) X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr) X(lremovexattr) \
-	X(fremovexattr) X(setxattrat) X(removexattrat) X(bind) X(connect) X(pidfd_send_signal) X(umask)
+	X(fremovexattr) X(setxattrat) X(removexattrat) X(bind) X(connect) X(socketpair) X(pidfd_send_signal) X(umask)
 /* clang-format on */
 #define CC_HANDLER_DECLARE(call_name) cc_handler cc_do_##call_name;
 CC_HANDLERS(CC_HANDLER_DECLARE)

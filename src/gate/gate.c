@@ -47,7 +47,8 @@ static enum cc_code bind_handlers(struct cc_err *err)
 	for (size_t i = 0; i < cc_syscall_count; i++) {
 		const struct cc_syscall *row = &cc_syscalls[i];
 
-		if ((row->form != CC_SYS_NOTIFY && row->form != CC_SYS_OPEN) || row->nr[arch] < 0)
+		if ((row->form != CC_SYS_NOTIFY && row->form != CC_SYS_OPEN && row->form != CC_SYS_SOCKETPAIR) ||
+		    row->nr[arch] < 0)
 			continue;
 		for (size_t k = 0; k < CC_COUNT(handlers); k++)
 			if (strcmp(handlers[k].name, row->name) == 0)

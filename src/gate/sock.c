@@ -4,6 +4,7 @@
 #include "gate/resolve.h"
 #include "gate/sock.h"
 
+#include "kernel/memory.h"
 #include "os/fd.h"
 
 #include <errno.h>
@@ -345,4 +346,29 @@ int cc_do_pidfd_send_signal(struct cc_call *call, const uint64_t *arg)
 	if (!cc_alive(call))
 		return -ENOENT;
 	return cc_k_done(syscall(SYS_pidfd_send_signal, fd, (int)arg[1], NULL, (unsigned)arg[3]));
+}
+
+/* A pair of datagram sockets could send to any socket of the host that has a path, and nothing would be asked (attacks
+ * 3). A pair of the kind that keeps packets apart and takes no address is the same to the programs that use one
+ * between their own processes; to getsockopt it says what it is. Only such pairs come here (plan/bpf). */
+int cc_do_socketpair(struct cc_call *call, const uint64_t *arg)
+{
+	int flags = (int)arg[1] & (SOCK_NONBLOCK | SOCK_CLOEXEC), kind = (int)arg[1] & ~flags;
+	int ends[2], numbers[2] = {-1, -1}, result;
+
+	if (kind != SOCK_DGRAM)
+		return -EINVAL;
+	/* before there is anything that could be left behind */
+	result = cc_memory_write(call->tid, arg[3], numbers, sizeof(numbers));
+	if (result < 0)
+		return result;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (flags & SOCK_NONBLOCK), (int)arg[2], ends) < 0)
+		return -errno;
+	for (int i = 0; i < 2 && result >= 0; i++)
+		result = numbers[i] = cc_give_fd(call->gate, call->notif->id, ends[i], flags & SOCK_CLOEXEC);
+	close(ends[0]);
+	close(ends[1]);
+	if (result < 0)
+		return result == -ENOENT ? CC_CALL_SENT : result;
+	return cc_memory_write(call->tid, arg[3], numbers, sizeof(numbers));
 }

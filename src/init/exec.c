@@ -16,34 +16,59 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { BLOCK_MAX = 8 << 20, ERROR_AT = 3 };
+enum { BLOCK_MAX = 8 << 20 };
+
+/* Above whatever the command inherits; both CLOEXEC. */
+static int error_at = 3, block_at = 4;
 
 static _Noreturn void fail(int error, const char *what, const char *object)
 {
 	struct cc_exec_failure failure = {.error = error};
 
 	snprintf(failure.what, sizeof(failure.what), "%s%s%s", what, object ? " " : "", object ? object : "");
-	(void)!write(ERROR_AT, &failure, sizeof(failure));
+	(void)!write(error_at, &failure, sizeof(failure));
 	_exit(125);
 }
 
-/* 0, 1, 2 and the error pipe at 3 (CLOEXEC); everything else is closed. */
-static void arrange(int *fds, int *out_block)
+static void put(int from, int at, int flags)
 {
-	int high[CC_EXEC_FDS];
+	if (dup3(from, at, flags) < 0)
+		_exit(125);
+}
 
-	for (int i = 0; i < CC_EXEC_FDS; i++) {
-		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
+static bool inherits(const struct cc_exec_request *request, int fd)
+{
+	for (size_t i = 0; i < request->inherit_count; i++)
+		if (request->inherit[i] == fd)
+			return true;
+	return false;
+}
+
+/* 0, 1, 2, what is inherited, and above that the error pipe and the argument block; everything else is closed. */
+static void arrange(const struct cc_exec_request *request, const int *fds)
+{
+	int high[CC_EXEC_FDS + CC_EXEC_INHERIT];
+	size_t count = CC_EXEC_FDS + request->inherit_count;
+
+	for (size_t i = 0; i < request->inherit_count; i++)
+		if (request->inherit[i] >= error_at)
+			error_at = request->inherit[i] + 1;
+	block_at = error_at + 1;
+	for (size_t i = 0; i < count; i++) {
+		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, block_at + 1);
 		if (high[i] < 0)
 			_exit(125);
 	}
 	for (int i = 0; i < 3; i++)
-		if (dup2(high[CC_EXEC_STDIN + i], i) < 0)
-			_exit(125);
-	if (dup3(high[CC_EXEC_ERROR], ERROR_AT, O_CLOEXEC) < 0 || dup3(high[CC_EXEC_BLOCK], 4, O_CLOEXEC) < 0)
-		_exit(125);
-	cc_k_close_range(5);
-	*out_block = 4;
+		put(high[CC_EXEC_STDIN + i], i, 0);
+	for (int fd = 3; fd < error_at; fd++)
+		if (!inherits(request, fd))
+			close(fd);
+	for (size_t i = 0; i < request->inherit_count; i++)
+		put(high[CC_EXEC_FDS + i], request->inherit[i], 0);
+	put(high[CC_EXEC_ERROR], error_at, O_CLOEXEC);
+	put(high[CC_EXEC_BLOCK], block_at, O_CLOEXEC);
+	cc_k_close_range((unsigned)block_at + 1);
 }
 
 static void fresh_signals(void)
@@ -132,16 +157,15 @@ _Noreturn void cc_exec_become(const struct cc_exec_request *request, int *fds)
 	struct cc_err err;
 	size_t argc = 0;
 	char **argv;
-	int block;
 
-	arrange(fds, &block);
+	arrange(request, fds);
 	fresh_signals();
 	if (setsid() < 0)
 		fail(errno, "setsid", NULL);
 	if (request->pty && ioctl(0, TIOCSCTTY, 0) < 0)
 		fail(errno, "the terminal", NULL);
 	cc_buf_init(&text, BLOCK_MAX);
-	if (cc_fd_read_all(block, &text, &err) != CC_OK || !text.data)
+	if (cc_fd_read_all(block_at, &text, &err) != CC_OK || !text.data)
 		fail(err.sys ? err.sys : E2BIG, "the argument block", NULL);
 	argv = parse(text.data, text.len, &argc);
 	if (!argv || !argv[0])

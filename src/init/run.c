@@ -72,15 +72,33 @@ static int make_terminal(int rows, int cols, int *out_master, int *out_slave)
 	return 0;
 }
 
+static int read_inherit(const struct cc_json *list, struct cc_exec_request *out)
+{
+	for (const struct cc_json *item = list ? list->child : NULL; item; item = item->next) {
+		if (item->kind != CC_JSON_INT || item->integer < 3 || item->integer > CC_EXEC_INHERIT_HIGHEST ||
+		    out->inherit_count == CC_EXEC_INHERIT)
+			return -EPROTO;
+		out->inherit[out->inherit_count++] = (int)item->integer;
+	}
+	return 0;
+}
+
 /* The descriptors of the request, from the message or from a new terminal. fds[ERROR] is added by the caller. */
 static int gather(const struct cc_json *request, struct cc_peer_msg *msg, struct cc_exec_request *out, int *fds,
 		  int *out_master)
 {
 	int slave = -1, result;
+	size_t own;
 
 	out->pty = cc_json_bool(request, "pty", false);
-	if (msg->fd_count != (out->pty ? 1u : 4u))
-		return -EPROTO;
+	own = out->pty ? 1 : 4;
+	result = read_inherit(cc_json_get(request, "inherit"), out);
+	if (result == 0 && msg->fd_count != own + out->inherit_count)
+		result = -EPROTO;
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < out->inherit_count; i++)
+		fds[CC_EXEC_FDS + i] = cc_fd_take(&msg->fds[own + i]);
 	fds[CC_EXEC_BLOCK] = cc_fd_take(&msg->fds[0]);
 	if (!out->pty) {
 		for (int i = 0; i < 3; i++)
@@ -105,10 +123,12 @@ enum cc_code cc_runs_exec(struct cc_init *init, struct cc_runs *runs, const stru
 {
 	static struct cc_exec_request wanted;
 	struct cc_run run = {.id = cc_json_int(request, "id", -1), .error_pipe = -1, .master = -1};
-	int fds[CC_EXEC_FDS] = {-1, -1, -1, -1, -1}, pipe_ends[2], result;
+	int fds[CC_EXEC_FDS + CC_EXEC_INHERIT], pipe_ends[2], result;
 	enum cc_code code = CC_OK;
 
 	memset(&wanted, 0, sizeof(wanted));
+	for (size_t i = 0; i < CC_COUNT(fds); i++)
+		fds[i] = -1;
 	result = snprintf(wanted.cwd, sizeof(wanted.cwd), "%s", cc_json_str(request, "cwd", "/"));
 	result = result < 0 || (size_t)result >= sizeof(wanted.cwd) ? -ENAMETOOLONG : 0;
 	if (result == 0)
@@ -120,7 +140,7 @@ enum cc_code cc_runs_exec(struct cc_init *init, struct cc_runs *runs, const stru
 		fds[CC_EXEC_ERROR] = pipe_ends[1];
 		code = cc_zygote_exec(init, &wanted, fds, &run.pid, err);
 	}
-	for (size_t i = 0; i < CC_EXEC_FDS; i++)
+	for (size_t i = 0; i < CC_COUNT(fds); i++)
 		cc_fd_close(&fds[i]);
 	if (result == 0 && code == CC_OK) {
 		runs->run[runs->count++] = run;

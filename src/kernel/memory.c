@@ -40,6 +40,13 @@ int cc_memory_read(pid_t tid, void *to, uint64_t from, size_t len)
 	return read_some(tid, to, from, len) == (ssize_t)len ? 0 : -EFAULT;
 }
 
+int cc_memory_write(pid_t tid, uint64_t to, const void *from, size_t len)
+{
+	struct iovec local = {(void *)(size_t)from, len}, remote = {(void *)(size_t)to, len};
+
+	return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+}
+
 int cc_memory_path(pid_t tid, uint64_t from, char path[PATH_MAX])
 {
 	size_t len = 0;

@@ -9,6 +9,8 @@
 
 /* len bytes. 0 or -EFAULT. */
 int cc_memory_read(pid_t tid, void *to, uint64_t from, size_t len);
+/* Into the caller's memory: for a result that the call itself would have put there. 0 or -EFAULT. */
+int cc_memory_write(pid_t tid, uint64_t to, const void *from, size_t len);
 /* A path with its NUL. 0, -EFAULT, -ENAMETOOLONG. */
 int cc_memory_path(pid_t tid, uint64_t from, char path[PATH_MAX]);
 

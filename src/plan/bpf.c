@@ -132,6 +132,9 @@ static void form_socketpair(struct emitter *em, const struct cc_syscall *row)
 	(void)row;
 	load_arg(em, 0);
 	local = unless_eq(em, 1);
+	load_arg(em, 1);
+	put(em, AND, 0xf, 0, 0);
+	ret_if(em, JEQ, 2, CC_BPF_NOTIFY); /* SOCK_DGRAM: the gate gives a pair that cannot be addressed */
 	local_types(em);
 	end_unless(em, local);
 	ret(em, CC_BPF_ERRNO(CC_LINUX_EAFNOSUPPORT));

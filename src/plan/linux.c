@@ -35,6 +35,9 @@ static const char *const links[][2] = {
 	{"/proc/self/fd/1", "/dev/stdout"}, {"/proc/self/fd/2", "/dev/stderr"},
 };
 
+/* Where cc-init lies among another tool's mounts. */
+#define FOREIGN_INIT "/dev/ccbox-init"
+
 struct maker {
 	struct cc_linux_plan *plan;
 	struct cc_err *err;
@@ -245,12 +248,53 @@ static void plan_init(struct maker *m, const struct cc_rules *rules, const struc
 	push2(m, "--chdir", "/");
 }
 
+/* The other tool's mounts in its order, with our /dev and our PID 1 in it: the rest of the view may be the host's own,
+ * where no directory of ours can be made. */
+static void plan_foreign(struct maker *m, const struct cc_facts *facts, const char *session,
+			 const struct cc_foreign *foreign)
+{
+	m->plan->fd_count = foreign->fd_count;
+	memcpy(m->plan->fds, foreign->fds, sizeof(foreign->fds));
+	for (size_t i = 0; i < foreign->mounts.count; i++) {
+		if (strcmp(foreign->mounts.items[i], CC_FOREIGN_DEV) != 0) {
+			push(m, foreign->mounts.items[i]);
+			continue;
+		}
+		plan_dev(m);
+		push_tmpfs(m, facts->memory / 8, "1777", "/dev/shm");
+		push3(m, "--ro-bind", facts->init_path, FOREIGN_INIT);
+	}
+	push2(m, "--chdir", "/");
+	if (m->code == CC_OK)
+		m->code = cc_strv_push(&m->plan->command, FOREIGN_INIT, m->err);
+	if (m->code == CC_OK)
+		m->code = cc_strv_copy(&m->plan->env, &foreign->env, m->err);
+	if (m->code == CC_OK)
+		m->code = cc_strv_pushf(&m->plan->env, m->err, "CCBOX_SESSION=%s", session);
+}
+
+static void plan_namespaces(struct maker *m, bool own_net)
+{
+	for (size_t i = 0; i < CC_COUNT(namespaces); i++)
+		if (own_net || !namespaces[i].own_net)
+			push(m, namespaces[i].text);
+}
+
 static bool system_has(const struct cc_facts *facts, const char *path)
 {
 	for (size_t i = 0; i < facts->system_count; i++)
 		if (strcmp(facts->system[i].path, path) == 0)
 			return facts->system[i].kind != CC_PATH_ABSENT;
 	return false;
+}
+
+static enum cc_code take(struct maker *m, struct cc_linux_plan *out_plan)
+{
+	if (m->code == CC_OK)
+		*out_plan = *m->plan;
+	else
+		cc_linux_plan_done(m->plan);
+	return m->code;
 }
 
 enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_facts *facts,
@@ -264,9 +308,12 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	if (!facts->init_path)
 		return cc_fail(err, CC_ENOTFOUND, 0,
 			       "the helper cc-init is not installed beside ccbox; run `make build`, or reinstall");
-	for (size_t i = 0; i < CC_COUNT(namespaces); i++)
-		if (!(namespaces[i].own_net && rules->network_open))
-			push(&m, namespaces[i].text);
+	if (ask->foreign) {
+		plan_namespaces(&m, ask->foreign->own_net);
+		plan_foreign(&m, facts, rules->session_id, ask->foreign);
+		return take(&m, out_plan);
+	}
+	plan_namespaces(&m, !rules->network_open);
 	plan_paths(&m, facts->system, facts->system_count);
 	if (rules->network_open) /* often a link to what is not shown: its content is bound */
 		push3(&m, "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
@@ -288,12 +335,7 @@ enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_fa
 	if (m.code == CC_OK)
 		m.code = rules->network_open ? cc_plan_terminal_env(facts, ask->shell, &plan.env, err)
 					     : cc_plan_env(rules, facts, ask, &plan, err);
-	if (m.code != CC_OK) {
-		cc_linux_plan_done(&plan);
-		return m.code;
-	}
-	*out_plan = plan;
-	return CC_OK;
+	return take(&m, out_plan);
 }
 
 void cc_linux_plan_done(struct cc_linux_plan *plan)

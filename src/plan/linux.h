@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "plan/facts.h"
+#include "plan/foreign.h"
 #include "policy/rules.h"
 
 /* A file that exists only inside, on the private HOME's tmpfs. */
@@ -26,6 +27,9 @@ struct cc_linux_plan {
 	struct cc_strv notes;   /* what was added and why, for --dry-run */
 	struct cc_plan_file *files;
 	size_t file_count;
+	/* descriptors that the arguments name, for bubblewrap itself: closed here once it has them */
+	int fds[CC_FOREIGN_FDS];
+	size_t fd_count;
 };
 
 /* Where the ssh agent is shown inside (--ssh-agent). */
@@ -43,9 +47,10 @@ struct cc_linux_ask {
 	const struct cc_plan_file *files; /* the agent's private copy */
 	size_t file_count;
 	bool all_proxy_socks;
-	const char *ssh_socket; /* the host's ssh agent, or NULL */
-	const char *bridge_dir; /* where the host's ends of --bridge socat are, or NULL */
-	const char *shell;      /* a terminal's, whose environment is its own (plan/termenv.h) */
+	const char *ssh_socket;           /* the host's ssh agent, or NULL */
+	const char *bridge_dir;           /* where the host's ends of --bridge socat are, or NULL */
+	const char *shell;                /* a terminal's, whose environment is its own (plan/termenv.h) */
+	const struct cc_foreign *foreign; /* NULL, or the tool whose mounts and environment these are */
 };
 
 CC_MUST enum cc_code cc_linux_plan_make(const struct cc_rules *rules, const struct cc_facts *facts,

@@ -311,6 +311,7 @@ enum cc_code cc_rules_compile(const struct cc_spec *spec, const struct cc_rule_f
 	if (c.code != CC_OK)
 		return c.code;
 	rules->session_id = cc_compile_copy(&c, spec->session_id);
+	rules->network_open = spec->foreign;
 	add_presets(&c);
 	cc_compile_mounts(&c);
 	if (c.code == CC_OK)

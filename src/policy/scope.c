@@ -98,6 +98,10 @@ void cc_compile_mounts(struct cc_compiler *c)
 
 	for (size_t i = 0; i < spec->bind_count; i++)
 		add_mount(c, spec->binds[i].guest_path, spec->binds[i].read_only ? CC_MOUNT_RO : writable);
+	for (size_t i = 0; i < spec->private_dirs.count; i++)
+		add_mount(c, spec->private_dirs.items[i], CC_MOUNT_PRIVATE);
+	if (spec->foreign) /* it says itself what is mounted */
+		return;
 	for (size_t i = 0; i < spec->policy.allow_write.count; i++)
 		add_mount(c, cc_compile_at_home(c, spec->policy.allow_write.items[i], buf, sizeof(buf)), writable);
 	for (size_t i = 0; i < spec->policy.allow_read.count; i++)

@@ -177,6 +177,7 @@ void cc_spec_done(struct cc_spec *spec)
 	cc_strv_done(&spec->egress_allowlist);
 	free(spec->guest_workdir);
 	cc_strv_done(&spec->protected_paths);
+	cc_strv_done(&spec->private_dirs);
 	cc_strv_done(&spec->runner_state_dirs);
 	cc_strv_done(&spec->exec_grant_roots);
 	cc_strv_done(&spec->publish);
@@ -281,6 +282,8 @@ enum cc_code cc_spec_check(const struct cc_spec *spec, struct cc_err *err)
 		code = cc_path_check("the working directory", spec->guest_workdir, err);
 	if (code == CC_OK)
 		code = check_list("a protected path", &spec->protected_paths, false, err);
+	if (code == CC_OK)
+		code = check_list("a private directory", &spec->private_dirs, false, err);
 	if (code == CC_OK)
 		code = check_list("a runner state directory", &spec->runner_state_dirs, false, err);
 	for (size_t i = 0; code == CC_OK && i < spec->runner_state_dirs.count; i++)

@@ -88,6 +88,8 @@ struct cc_spec {
 	struct cc_strv owner_ports;      /* where the session's owner listens: never reachable */
 	int transparent;                 /* enum cc_transparent */
 	bool gateway;                    /* the owner takes connections to its reserved name */
+	bool foreign;                /* another tool's sandbox, to which the rules are added: its mounts, its network */
+	struct cc_strv private_dirs; /* foreign: where it mounts a tmpfs */
 	struct cc_policy policy;
 };
 

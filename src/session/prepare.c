@@ -121,6 +121,8 @@ static enum cc_code find_binds(const struct cc_prepare_ask *ask, struct cc_prepa
 	code = cc_git_place_find(cwd, &prepared->git, err);
 	if (code == CC_EPOLICY && named)
 		code = CC_OK; /* the person said what to show: nothing is derived from the pointer */
+	if (ask->foreign)
+		return code == CC_EPOLICY || code == CC_OK ? cc_spec_check(ask->spec, err) : code;
 	if (code == CC_OK && !named)
 		code = add_default_bind(ask, prepared, cwd, err);
 	if (code == CC_OK)
@@ -139,7 +141,7 @@ static enum cc_code find_workdir(const struct cc_prepare_ask *ask, struct cc_pre
 
 	if (!realpath(wish, path))
 		return cc_fail(err, CC_ENOTFOUND, errno, "the working directory %s", wish);
-	if (bound(ask->spec, path) || (prepared->backend->kind == CC_BACKEND_NONE))
+	if (bound(ask->spec, path) || ask->foreign || (prepared->backend->kind == CC_BACKEND_NONE))
 		prepared->workdir = cc_str_copy(path);
 	else if (ask->spec->guest_workdir)
 		return cc_fail(err, CC_EINVAL, 0, "the working directory %s is not in any bind; add --bind %s", path,
@@ -186,7 +188,9 @@ static bool touches_bind(const struct cc_spec *spec, const char *path)
 
 static const char *git_dir(const struct cc_prepared *prepared)
 {
-	return prepared->git.found ? prepared->git.top : prepared->ask.spec->binds[0].host_path;
+	if (prepared->git.found)
+		return prepared->git.top;
+	return prepared->ask.spec->bind_count ? prepared->ask.spec->binds[0].host_path : prepared->ask.cwd;
 }
 
 static enum cc_code compile(struct cc_prepared *prepared, struct cc_rule_facts *facts, struct cc_err *err)
@@ -290,7 +294,8 @@ static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepar
 					 .agent_env = &prepared->lend.env_pass,
 					 .agent_set = &prepared->lend.env_set,
 					 .files = prepared->lend.files,
-					 .file_count = prepared->lend.file_count};
+					 .file_count = prepared->lend.file_count,
+					 .foreign = ask->foreign};
 
 	return cc_linux_plan_make(prepared->rules, &prepared->facts, &linux_ask, &prepared->plan, err);
 }

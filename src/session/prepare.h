@@ -18,9 +18,10 @@ struct cc_prepare_ask {
 	const char *program; /* the command's first word; NULL without a command */
 	const char *init;    /* NULL: "cc-init"; twin builds name their own */
 	bool all_proxy_socks;
-	const char *bridge_dir; /* --bridge socat, or NULL */
-	bool ssh_agent;         /* the socket of SSH_AUTH_SOCK is lent */
-	bool rules_only;        /* explain, policy: no backend, no plan */
+	const char *bridge_dir;           /* --bridge socat, or NULL */
+	bool ssh_agent;                   /* the socket of SSH_AUTH_SOCK is lent */
+	bool rules_only;                  /* explain, policy: no backend, no plan */
+	const struct cc_foreign *foreign; /* NULL, or whose mounts spec has (session/foreign.h) */
 };
 
 struct cc_prepared {

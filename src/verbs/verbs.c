@@ -27,6 +27,9 @@ const struct cc_verb_row cc_verbs[] = {
 	{"acp", "ccbox acp [OPTIONS] -- AGENT [ARG...]",
 	 "stand between an editor and an agent that speak the Agent Client Protocol: the agent runs in a sandbox",
 	 cc_verb_acp, CC_FOR_RUN},
+	{"bwrap", "ccbox bwrap [BUBBLEWRAP'S OPTIONS] -- COMMAND [ARG...]",
+	 "in the place of bubblewrap, for tools that call it: their sandbox, and in it the rules about names",
+	 cc_verb_bwrap, 0},
 	{"hook", "ccbox hook claude [OPTIONS]",
 	 "as a PreToolUse hook of Claude Code: its Bash runs in a sandbox, its file tools are held to the rules",
 	 cc_verb_hook, CC_FOR_RUN},
@@ -77,9 +80,10 @@ static int print_verb_help(const struct cc_verb_row *verb)
 	return 0;
 }
 
-static bool asks_help(char *const *argv)
+/* The words of `ccbox bwrap` are bubblewrap's, --help too: tools look in it for what they need. */
+static bool asks_help(const struct cc_verb_row *verb, char *const *argv)
 {
-	for (; *argv && strcmp(*argv, "--") != 0; argv++)
+	for (; verb->run != cc_verb_bwrap && *argv && strcmp(*argv, "--") != 0; argv++)
 		if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)
 			return true;
 	return false;
@@ -98,11 +102,20 @@ static int unknown_verb(const char *name)
 	return CC_EXIT_NOT_ESTABLISHED;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 int cc_verbs_main(int argc, char **argv, char **env)
 {
 	/* A caller that ignores SIGCHLD would make every wait of ours fail (cases OPS-15). */
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
+	if (argc > 0 && strcmp(base_name(argv[0]), "bwrap") == 0)
+		return cc_verb_bwrap(argv + 1, env);
 	if (argc < 2) {
 		print_help(stderr);
 		return CC_EXIT_NOT_ESTABLISHED;
@@ -117,6 +130,7 @@ int cc_verbs_main(int argc, char **argv, char **env)
 	}
 	for (size_t i = 0; i < cc_verb_count; i++)
 		if (strcmp(argv[1], cc_verbs[i].name) == 0)
-			return asks_help(argv + 2) ? print_verb_help(&cc_verbs[i]) : cc_verbs[i].run(argv + 2, env);
+			return asks_help(&cc_verbs[i], argv + 2) ? print_verb_help(&cc_verbs[i])
+								 : cc_verbs[i].run(argv + 2, env);
 	return unknown_verb(argv[1]);
 }

@@ -83,13 +83,34 @@ static void host(void)
 	rename("moved.sock", "host.sock");
 	fails("3-attacks", "seqpacket", connect_to(socket(AF_UNIX, SOCK_SEQPACKET, 0), "host.sock"), ECONNREFUSED);
 	fails("3-attacks", "no datagram sockets", socket(AF_UNIX, SOCK_DGRAM, 0), EAFNOSUPPORT);
-	fails("IPC-06", "no datagram pairs", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), EAFNOSUPPORT);
 	fd = stream();
 	len = name(&at, "host.dgram");
 	say(sendto(fd, "x", 1, 0, (struct sockaddr *)&at, len) < 0, "3-attacks", "sendto by path", errno);
 	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
 	say(sendto(pair[0], "x", 1, 0, (struct sockaddr *)&at, len) < 0, "3-attacks", "sendto by path from a pair",
 	    errno);
+}
+
+/* A datagram pair keeps packets apart and its flags, and no address makes it send elsewhere. */
+static void datagram_pair(void)
+{
+	struct sockaddr_un at;
+	socklen_t len = name(&at, "host.dgram");
+	int pair[2] = {-1, -1}, *nowhere = (int *)sysconf(_SC_PAGESIZE);
+	char got[8] = "";
+
+	works("IPC-06", "a datagram pair", socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair));
+	say(pair[0] >= 0 && pair[1] >= 0 && pair[0] != pair[1], "IPC-06", "two descriptors", errno);
+	say(fcntl(pair[0], F_GETFD) == FD_CLOEXEC && fcntl(pair[1], F_GETFL) & O_NONBLOCK, "IPC-06", "its flags",
+	    errno);
+	say(write(pair[0], "ab", 2) == 2 && write(pair[0], "c", 1) == 1 && read(pair[1], got, 8) == 2 &&
+		    read(pair[1], got, 8) == 1,
+	    "IPC-06", "packets stay apart", errno);
+	sendto(pair[0], "to-host", 7, 0, (struct sockaddr *)&at, len);
+	say(recv(pair[1], got, sizeof(got), MSG_DONTWAIT) == 7 || errno == EISCONN, "3-attacks",
+	    "an address given to it means nothing", errno);
+	fails("IPC-06", "numbers that have no place", socketpair(AF_UNIX, SOCK_DGRAM, 0, nowhere), EFAULT);
+	fails("IPC-06", "a protocol that is none", socketpair(AF_UNIX, SOCK_DGRAM, 77, pair), EPROTONOSUPPORT);
 }
 
 static void families(void)
@@ -175,6 +196,7 @@ int main(void)
 	printf("expect \"action\":\"network-outbound\"\n");
 	local();
 	host();
+	datagram_pair();
 	families();
 	inet();
 	race_fd = stream();

@@ -33,14 +33,17 @@ acp() { python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp "$@" -- /usr/bin/python
 	[ "$(grep -c 'outside what this session' <<<"$output")" -eq 4 ]
 	[[ "$output" == *"no such method here"* ]]
 	[[ "$output" != *secret* ]]
-	[ "$(cat sub/new.txt)" = new ] && [ ! -e .env ] && [ ! -e "$BASE/outside/n" ]
+	[ "$(cat sub/new.txt)" = new ]
+	[ ! -e .env ]
+	[ ! -e "$BASE/outside/n" ]
 }
 
 @test "the agent itself is in a sandbox, and what it was refused is told to the editor" {
 	run acp <<<'[{"write":"b.txt"},{"write":".env"}]'
 	[[ "$output" == *'"written"'*'"Permission denied"'* ]]
 	[[ "$output" == *"thought: [sandbox] refused file-write-create $PWD/.env; rule name:**/.env; allow with: --allow-name '**/.env'"* ]]
-	[ -e b.txt ] && [ ! -e .env ]
+	[ -e b.txt ]
+	[ ! -e .env ]
 }
 
 @test "commands run in a sandbox: output, exit, kill, release" {
@@ -102,7 +105,7 @@ acp() { python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp "$@" -- /usr/bin/python
 	kill -9 $editor
 	wait $editor || true
 	for _ in $(seq 150); do pgrep -f "sleep $nap|$mine" >/dev/null || break; sleep 0.1; done
-	! pgrep -f "sleep $nap|$mine"
+	no pgrep -f "sleep $nap|$mine"
 }
 
 @test "a real agent (claude-agent-acp) works a whole turn: the person is asked, the tree is edited, a name is refused" {
@@ -117,5 +120,6 @@ acp() { python3 "$BATS_TEST_DIRNAME/acp.py" "$CCBOX" acp "$@" -- /usr/bin/python
 	echo "$output"
 	[[ "$output" == *'permission: '*'"stopReason": "end_turn"'* && "$output" == *'DONE is_error=false'*run-20* ]]
 	[[ "$output" == *"refused file-write-create $PWD/.env"* ]]
-	[ "$(tail -n 1 a.txt)" = edited ] && [ ! -e .env ]
+	[ "$(tail -n 1 a.txt)" = edited ]
+	[ ! -e .env ]
 }

@@ -124,7 +124,9 @@ NEW='{"claudeAiOauth":{"accessToken":"NEW","refreshToken":"r2","expiresAt":2,"sc
 	[[ $output == *'"subtype":"success"'* ]]
 	[[ $output == *'probed'* ]]
 	[ "$(cat a.txt)" = "$(printf 'hello\nedited')" ]
-	[ ! -e .env ] && [ ! -e id.key ] && [ ! -e .git/hooks/pre-commit ]
+	[ ! -e .env ]
+	[ ! -e id.key ]
+	[ ! -e .git/hooks/pre-commit ]
 	for name in /.env /id.key /.git/hooks/pre-commit; do
 		[ "$(violations | grep -c "\"target\":\"[^\"]*$name\"")" -eq 1 ]
 	done

@@ -507,7 +507,7 @@ c = socket.socket(socket.AF_UNIX); c.connect(\"own.sock\"); print(\"own\")'"
 	[ "${lines[0]}" = "[]" ]
 	[[ $output != *connected* ]]
 	[ "$(echo "$output" | grep -c own)" -eq 2 ]
-	! grep -q reached "$BASE/heard"
+	no grep -q reached "$BASE/heard"
 }
 
 @test "NET-01 NET-29 NET-30 NET-31 nothing leaves but through the proxy, and that says no" {

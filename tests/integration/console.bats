@@ -57,12 +57,12 @@ page() { curl -sS -o "$BASE/body" -D "$BASE/head" -w '%{http_code}' "$@"; }
 	policy=$(grep -i '^content-security-policy:' "$BASE/head")
 	[[ $policy == *"default-src 'none'"* && $policy == *"script-src 'self';"* && $policy == *"style-src 'self';"* ]]
 	[[ $policy != *unsafe* ]]
-	! grep -qE '(src|href)="https?:' "$BASE/body"
-	! grep -qE '<script>|<style|style=|onclick=' "$BASE/body"
+	no grep -qE '(src|href)="https?:' "$BASE/body"
+	no grep -qE '<script>|<style|style=|onclick=' "$BASE/body"
 	for path in $(grep -oE '(src|href)="/console/[^"]*"' "$BASE/body" | cut -d'"' -f2 | sort -u) /console/api.js /console/term.js /console/views.js; do
 		[ "$(page --compressed "$URL$path")" = 200 ]
 		[ -s "$BASE/body" ]
-		! grep -q "$TOKEN" "$BASE/body"
+		no grep -q "$TOKEN" "$BASE/body"
 	done
 }
 
@@ -79,7 +79,7 @@ page() { curl -sS -o "$BASE/body" -D "$BASE/head" -w '%{http_code}' "$@"; }
 	for _ in $(seq 100); do [ ! -s "$BASE/given" ] || break; sleep 0.05; done
 	url=$(tr -d '\r' <"$BASE/said" | grep -o 'http.*')
 	grep -qF "0;url=$url" "$BASE/given"
-	! grep -q key= "$BASE/opened"
+	no grep -q key= "$BASE/opened"
 	[ "$(stat -c %a "$(cat "$BASE/opened")")" = 600 ]
 	rm "$BASE/opened"
 	DISPLAY=:9 PATH=$BASE/bin:$PATH script -qec "$CCBOX console --no-open" /dev/null </dev/null

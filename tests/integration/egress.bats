@@ -355,7 +355,7 @@ while True:
 	run box --allow-host '*.com' --allow-host '*.example.org' -- true
 	[ "$status" -eq 0 ]
 	"$CCBOX" events --json | grep -q 'the host pattern \*.com covers every name under a public suffix'
-	! "$CCBOX" events --json | grep -q 'host pattern \*.example.org'
+	[ -z "$("$CCBOX" events --json | grep 'host pattern \*.example.org')" ]
 }
 
 @test "an address allowed as a literal leaves NO_PROXY, however it is written" {
@@ -435,7 +435,8 @@ print(s.server_port, flush=True); s.serve_forever()'
 	[[ $output == *"evil.test:80 - not-allowed"* ]]
 	[[ $output == *"not by its path"* ]]
 	# the same listeners, the agent in between gone: nobody is left, and no directory
-	[ -d "$XDG_RUNTIME_DIR" ] && [ -z "$(ls -A "$XDG_RUNTIME_DIR")" ]
+	[ -d "$XDG_RUNTIME_DIR" ]
+	[ -z "$(ls -A "$XDG_RUNTIME_DIR")" ]
 	run "$CCBOX" run --bridge carrier-pigeon -- true
 	[ "$status" -eq 125 ]
 }

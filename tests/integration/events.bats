@@ -140,7 +140,9 @@ assert [p.rsplit("/", 1)[1] for p in got["filesystem"]["allowPaths"]] == [".vsco
 END
 	rm -rf .env .vscode deep
 	run box --policy "$kept" -- sh work.sh
-	[ -e .env ] && [ -e .vscode/settings.json ] && [ -d deep/x.pem ]
+	[ -e .env ]
+	[ -e .vscode/settings.json ]
+	[ -d deep/x.pem ]
 }
 
 @test "learn: what nothing opens is said, never proposed; nothing refused needs no policy" {

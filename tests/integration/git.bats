@@ -130,7 +130,7 @@ with_printed_flags() {
 		git checkout -q main
 		echo c >a.txt
 		git commit -qam c
-		! git rebase -q b
+		if git rebase -q b; then exit 9; fi
 		echo bc >a.txt
 		git add a.txt
 		GIT_EDITOR=true git rebase --continue
@@ -336,7 +336,7 @@ bare_kit='
 	" >/dev/null 2>&1 || true
 	for place in n m o p q q2; do
 		[ ! -L $place/.git ]
-		! grep -q fsmonitor $place/.git/config 2>/dev/null
+		no grep -q fsmonitor $place/.git/config 2>/dev/null
 		host_git "$top/$place"
 	done
 	host_git .
@@ -378,13 +378,13 @@ bare_kit='
 	" >/dev/null 2>&1 || true
 	[ -d .git/rebase-merge ]
 	[ ! -e .git/rebase-merge/strategy ]
-	! grep -q exec .git/rebase-merge/git-rebase-todo
+	no grep -q exec .git/rebase-merge/git-rebase-todo
 	host_git .
 	run box -- git rebase -x true HEAD~1
 	[ "$status" -ne 0 ]
 	[[ $output == *"rule git:operation (list of a rebase"* ]]
 	box -- sh -c "mkdir -p .git/sequencer; git config -f .git/sequencer/opts options.strategy ../../x; echo 'pick HEAD' >.git/sequencer/todo; git rev-parse HEAD >.git/sequencer/head" || true
-	! grep -q strategy .git/sequencer/opts 2>/dev/null
+	no grep -q strategy .git/sequencer/opts 2>/dev/null
 	host_git .
 }
 
@@ -588,7 +588,7 @@ bare_kit='
 	[ ! -s c/.git/config ]
 	"$CCBOX" events --json | grep '"type":"notice"' | grep '"rule":"git:config"' | grep -q 'config.lock'
 	box -- git init -q d
-	! "$CCBOX" events --json | grep -q '"rule":"git:config"'
+	[ -z "$("$CCBOX" events --json | grep '"rule":"git:config"')" ]
 }
 
 @test "the hooks directory keeps its mode: a hook that cannot be reached does not run" {

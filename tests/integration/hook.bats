@@ -15,7 +15,8 @@ decision() { python3 -c 'import json, sys; print(json.load(sys.stdin)["hookSpeci
 	python3 -c 'import json, sys; i = json.load(open(sys.argv[1]))["hookSpecificOutput"]["updatedInput"]; assert i["description"] == "d" and i["timeout"] == 5; print(i["command"])' "$BASE/answer" >"$BASE/line"
 	run sh "$BASE/line"
 	[[ "$output" == *"$PWD"* && "$output" == *"refused file-write-create $PWD/.env"* ]]
-	[ "$(cat b.txt)" = "it's" ] && [ ! -e .env ]
+	[ "$(cat b.txt)" = "it's" ]
+	[ ! -e .env ]
 	[ "$(call Bash '{"command":"git clean -n"}' | hook | decision)" = ask ]
 	[ "$(call Bash '{"command":"ls; sudo ls"}' | hook | decision)" = deny ]
 	# the options of the hook are those of the sandbox
@@ -30,13 +31,17 @@ decision() { python3 -c 'import json, sys; print(json.load(sys.stdin)["hookSpeci
 	[ "$(call Edit "{\"file_path\":\"$PWD/.git/config\"}" | hook | decision)" = deny ]
 	[ "$(call Write '{"file_path":"/etc/hosts","content":"x"}' | hook | decision)" = deny ]
 	run hook < <(call Write "{\"file_path\":\"$PWD/a.txt\",\"content\":\"x\"}")
-	[ "$status" -eq 0 ] && [ -z "$output" ]
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
 	run hook < <(call Write "{\"file_path\":\"$PWD/new/dir/a.txt\",\"content\":\"x\"}")
-	[ "$status" -eq 0 ] && [ -z "$output" ]
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
 	run hook < <(call Read "{\"file_path\":\"$PWD/a.txt\"}")
-	[ "$status" -eq 0 ] && [ -z "$output" ]
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
 	run hook < <(call WebFetch '{"url":"x"}')
-	[ "$status" -eq 0 ] && [ -z "$output" ]
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
 	[ "$(call Write "{\"file_path\":\"$PWD/a.txt\",\"content\":\"x\"}" | hook --mode plan | decision)" = deny ]
 }
 
@@ -62,5 +67,6 @@ decision() { python3 -c 'import json, sys; print(json.load(sys.stdin)["hookSpeci
 	echo "$output"
 	[[ "$output" == *'"subtype":"success"'* && "$output" == *'run-20'* ]]
 	[[ "$output" == *"refused file-write-create"* ]]
-	[ "$(cat a.txt)" = "$(printf 'hello\nedited')" ] && [ ! -e .env ]
+	[ "$(cat a.txt)" = "$(printf 'hello\nedited')" ]
+	[ ! -e .env ]
 }

@@ -15,6 +15,9 @@ setup() {
 	return 0
 }
 
+# no COMMAND... : it must fail. A line that begins with "!" never ends a test, whatever it says.
+no() { ! "$@"; }
+
 # serve COMMAND... : runs a server on the host until the end of the test; its port is the first line that it writes.
 serve() {
 	"$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &

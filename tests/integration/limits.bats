@@ -91,7 +91,7 @@ groups_left() { find /sys/fs/cgroup -maxdepth 6 -name "ccbox-session-$SERVER-*" 
 	owner=$(launch one '"limits":{"pids":100}' | python3 -c 'import json,sys; print(json.load(sys.stdin)["details"]["pid"])')
 	kill -9 "$owner"
 	for _ in $(seq 100); do [ "$(api GET /v1/sandboxes/one | field state)" = error ] && break; sleep 0.05; done
-	! groups_left | grep -q -- "-$owner\$"
+	[ -z "$(groups_left | grep -- "-$owner\$")" ]
 	old=$SERVER
 	owner=$(launch two '"limits":{"pids":100}' | python3 -c 'import json,sys; print(json.load(sys.stdin)["details"]["pid"])')
 	kill -STOP "$owner"

@@ -75,7 +75,10 @@ setup_more() {
 	[ ! -e made ]
 	[[ "$output" == *"rule name:**/.env; the person can allow it with --allow-name '**/.env'"* ]]
 	[[ "$output" == *"[sandbox] refused file-write-create $PWD/.env"*"[exit 2]"* || "$output" == *"[sandbox] refused file-write-create $PWD/.env"*"[exit 1]"* ]]
-	[ ! -e .env ] && [ ! -e sub/X.PEM ] && [ ! -e .git/hooks/pre-commit ] && [ ! -e a.key ]
+	[ ! -e .env ]
+	[ ! -e sub/X.PEM ]
+	[ ! -e .git/hooks/pre-commit ]
+	[ ! -e a.key ]
 	[ "$(git config core.fsmonitor || true)" = "" ]
 	run mcp --allow-name '**/.env' <<<'call write {"path":".env","content":"x"}'
 	[[ "$output" == ok* ]]
@@ -99,9 +102,11 @@ setup_more() {
 	E
 	[ "$(grep -c '^error' <<<"$output")" -eq 9 ]
 	[[ "$output" != *secret$'\n'* ]]
-	[ "$(ls "$BASE/outside")" = s.txt ] && [ "$(cat "$BASE/outside/s.txt")" = secret ]
+	[ "$(ls "$BASE/outside")" = s.txt ]
+	[ "$(cat "$BASE/outside/s.txt")" = secret ]
 	run mcp <<<'call write {"path":"inner","content":"through\n"}'
-	[ "$(cat a.txt)" = through ] && [ -L inner ]
+	[ "$(cat a.txt)" = through ]
+	[ -L inner ]
 }
 
 # A directory is swapped for a link to the outside, again and again, while a file in it is read and others are written.
@@ -128,7 +133,7 @@ swap_meanwhile() { # CCBOX
 	swap_meanwhile "$CCBOX"
 	[ "$(ls "$BASE/outside")" = s.txt ]
 	grep -q inside "$BASE/said" && grep -q 'leads outside' "$BASE/said"
-	! grep -q secret "$BASE/said"
+	no grep -q secret "$BASE/said"
 	CCBOX_TWIN_OFF=beneath swap_meanwhile "$(dirname "$CCBOX")/ccbox-twin"
 	grep -q secret "$BASE/said"
 }
@@ -146,8 +151,9 @@ swap_meanwhile() { # CCBOX
 	[[ "$output" == *"$PWD/sub"$'\n'*$'kept\n[exit 7]'*"$PWD/sub"$'\n'*$'[ended after 1 seconds]\n[exit 124]'* ]]
 	[[ "$output" == *"bytes left out; all of it: "* && "$output" == *$'\n100000\n[exit 0]'* && "$output" == *started* ]]
 	file=$(sed -n 's/.*all of it: \(.*\)\]$/\1/p' <<<"$output")
-	[ "$(tail -n 1 "$file")" = 100000 ] && [ "$(stat -c %a "$file")" = 600 ]
-	! pgrep -f "sleep $nap" >/dev/null
+	[ "$(tail -n 1 "$file")" = 100000 ]
+	[ "$(stat -c %a "$file")" = 600 ]
+	no pgrep -f "sleep $nap" >/dev/null
 	python3 - "$CCBOX" <<-'PY'
 		import json, subprocess, sys, time
 		server = subprocess.Popen([sys.argv[1], "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -222,5 +228,6 @@ swap_meanwhile() { # CCBOX
 	kill $api
 	echo "$output"
 	[[ "$output" == *'"subtype":"success"'* && "$output" == *'run-20'* && "$output" == *'[sandbox] refused file-write-create'* ]]
-	[ "$(tail -n 1 a.txt)" = edited ] && [ ! -e .env ]
+	[ "$(tail -n 1 a.txt)" = edited ]
+	[ ! -e .env ]
 }

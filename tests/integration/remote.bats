@@ -144,5 +144,5 @@ b" ]
 	[[ ${lines[4]} == *'"type":"violation"'*.env* ]]
 	[ "${lines[5]}" = not-found ]
 	# nothing of the inside is seen of it
-	! nm -D --defined-only "$CCBOX_LIB/libccbox.so.1" | grep -v ' A ' | grep -qv ' ccbox_'
+	[ -z "$(nm -D --defined-only "$CCBOX_LIB/libccbox.so.1" | grep -v ' A ' | grep -v ' ccbox_')" ]
 }

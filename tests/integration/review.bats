@@ -73,7 +73,7 @@ review() { "$CCBOX" review "$@"; }
 	[[ "$output" == *"refused .env"* ]]
 	[ ! -e "$BASE/ran" ]
 	# git on the host, which believes the replacement, sees nothing there
-	! git ls-tree -r --name-only "$bad" | grep -q .env
+	[ -z "$(git ls-tree -r --name-only "$bad" | grep .env)" ]
 }
 
 @test "an object that was swapped under its id, or is missing, is no review at all" {
@@ -101,7 +101,7 @@ review() { "$CCBOX" review "$@"; }
 	run -125 review base...HEAD
 	run -125 review --upload-pack=x
 	run -125 review base..HEAD another
-	! ls -d "$BASE"/ccbox-review.* 2>/dev/null
+	no ls -d "$BASE"/ccbox-review.* 2>/dev/null
 }
 
 @test "a review that is killed leaves no copy of the commits" {

@@ -110,7 +110,7 @@ a b" ]
 	python3 -c 'print("€" * 100000, end="")' >text
 	in_box one 'cat text' >"$BASE/ev"
 	[ "$(text_of stdout <"$BASE/ev" | md5sum)" = "$(md5sum <text)" ]
-	! grep -q base64 "$BASE/ev"
+	no grep -q base64 "$BASE/ev"
 }
 
 @test "a caller that does not read stops its own command and nobody else; nothing is lost" {
@@ -284,15 +284,15 @@ a b" ]
 	try="cat data/ccbox-server/token; curl -sS -m 5 --unix-socket $SOCK http://ccbox/v1/probe; curl -sS -m 5 --noproxy '*' -H 'Authorization: Bearer $TOKEN' $URL/v1/probe"
 	in_box in "$try" >"$BASE/inside"
 	cat "$BASE/inside"
-	! grep -q "$TOKEN" "$BASE/inside"
-	! grep -q backend "$BASE/inside"
+	no grep -q "$TOKEN" "$BASE/inside"
+	no grep -q backend "$BASE/inside"
 	in_box bare "$try" >"$BASE/outside"
 	grep -q "$TOKEN" "$BASE/outside"
 	[ "$(text_of stdout <"$BASE/outside" | grep -o '"backend":"native"' | wc -l)" -eq 2 ]
 	# asked for by name, the daemon's own port is no port to be opened
 	run api POST /v1/sandboxes -d "{\"sessionId\":\"port\",\"bindMounts\":[{\"hostPath\":\"$PWD\"}],\"egressAllowlist\":[\"127.0.0.1:$PORT\"]}"
 	in_box port "curl -sS -m 5 --noproxy '*' -H 'Authorization: Bearer $TOKEN' $URL/v1/probe; curl -sS -m 5 -H 'Authorization: Bearer $TOKEN' $URL/v1/probe" >"$BASE/inside" || true
-	! grep -q '"backend":' "$BASE/inside"
+	no grep -q '"backend":' "$BASE/inside"
 }
 
 @test "--sandbox off: the default backend is none and the handle says so; native by name is native" {

@@ -106,15 +106,37 @@ enum cc_code cc_facts_helper(const char *name, char *out, size_t cap, struct cc_
 		       "the helper %s is not installed beside ccbox; run `make build` or reinstall", name);
 }
 
+/* A program that is found as bwrap may be this one (`ccbox bwrap`). */
+static bool is_ourselves(const char *path)
+{
+	struct stat self, other;
+
+	return stat("/proc/self/exe", &self) == 0 && stat(path, &other) == 0 && self.st_dev == other.st_dev &&
+	       self.st_ino == other.st_ino;
+}
+
+static bool find_bwrap(const char *dirs, char *out, size_t cap)
+{
+	for (size_t len; dirs && *dirs; dirs += len + (dirs[len] == ':')) {
+		char dir[PATH_MAX];
+
+		len = strcspn(dirs, ":");
+		if (len == 0 || len >= sizeof(dir))
+			continue;
+		memcpy(dir, dirs, len);
+		dir[len] = '\0';
+		if (cc_proc_which("bwrap", dir, out, cap, NULL) == CC_OK && !is_ourselves(out))
+			return true;
+	}
+	return false;
+}
+
 enum cc_code cc_facts_bwrap(char *const *env, char *out, size_t cap, struct cc_err *err)
 {
-	enum cc_code code = cc_proc_which("bwrap", CC_PATH_SYSTEM, out, cap, NULL);
-
-	if (code != CC_OK)
-		code = cc_proc_which("bwrap", cc_env_get(env, "PATH"), out, cap, NULL);
-	return code == CC_OK ? CC_OK
-			     : cc_fail(err, CC_ENOTFOUND, 0,
-				       "bwrap is missing: install the package bubblewrap; nothing was started");
+	return find_bwrap(CC_PATH_SYSTEM, out, cap) || find_bwrap(cc_env_get(env, "PATH"), out, cap)
+		       ? CC_OK
+		       : cc_fail(err, CC_ENOTFOUND, 0,
+				 "bwrap is missing: install the package bubblewrap; nothing was started");
 }
 
 enum cc_code cc_facts_collect(char *const *env, const char *init, struct cc_facts *out_facts, struct cc_err *err)

@@ -100,9 +100,11 @@ static enum cc_code start_bwrap(const struct cc_launch *how, struct cc_native_bo
 	struct cc_spawn spawn = {.argv = argv, .stdio = {-1, diag_end, diag_end}, .new_session = true};
 	enum cc_code code = CC_OK;
 
-	if (how->plan->file_count > CC_SPAWN_FDS - 2)
-		return cc_fail(err, CC_ELIMIT, 0, "%zu private files: at most %d", how->plan->file_count,
-			       CC_SPAWN_FDS - 2);
+	if (how->plan->file_count + how->plan->fd_count > CC_SPAWN_FDS - 2)
+		return cc_fail(err, CC_ELIMIT, 0, "%zu private files: at most %zu", how->plan->file_count,
+			       CC_SPAWN_FDS - 2 - how->plan->fd_count);
+	for (size_t i = 0; i < how->plan->fd_count; i++)
+		spawn.keep[spawn.keep_count++] = how->plan->fds[i];
 	for (size_t i = 0; code == CC_OK && i < how->plan->file_count; i++) {
 		code = file_open(box, &how->plan->files[i], &files.fds[files.count], err);
 		if (code == CC_OK)
@@ -118,6 +120,9 @@ static enum cc_code start_bwrap(const struct cc_launch *how, struct cc_native_bo
 		code = cc_proc_spawn(&spawn, &box->bwrap, err);
 	}
 	files_done(&files);
+	/* whoever reads there waits for its end */
+	for (size_t i = 0; i < how->plan->fd_count; i++)
+		close(how->plan->fds[i]);
 	return code;
 }
 

@@ -49,7 +49,8 @@ static enum cc_code native_exec(struct cc_box *box, int id, const struct cc_box_
 	struct cc_buf text;
 	struct cc_jsonw w;
 	enum cc_code code = write_block(what, &block, err);
-	int fds[4] = {block, what->stdio[0], what->stdio[1], what->stdio[2]};
+	int fds[CC_PEER_FDS] = {block, what->stdio[0], what->stdio[1], what->stdio[2]};
+	size_t count = what->pty ? 1 : 4;
 
 	if (code != CC_OK)
 		return code;
@@ -62,10 +63,17 @@ static enum cc_code native_exec(struct cc_box *box, int id, const struct cc_box_
 	cc_jsonw_kbool(&w, "pty", what->pty);
 	cc_jsonw_kint(&w, "rows", what->size.rows);
 	cc_jsonw_kint(&w, "cols", what->size.cols);
+	cc_jsonw_key(&w, "inherit");
+	cc_jsonw_array(&w);
+	for (size_t i = 0; i < what->inherit_count && count < CC_COUNT(fds); i++) {
+		cc_jsonw_int(&w, what->inherit[i]);
+		fds[count++] = what->inherit[i];
+	}
+	cc_jsonw_end(&w);
 	cc_jsonw_end(&w);
 	code = cc_buf_check(&text, "the exec message", err);
 	if (code == CC_OK)
-		code = cc_peer_send(native->init, text.data, text.len, fds, what->pty ? 1 : 4, err);
+		code = cc_peer_send(native->init, text.data, text.len, fds, count, err);
 	cc_buf_done(&text);
 	return code;
 }

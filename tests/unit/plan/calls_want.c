@@ -143,11 +143,17 @@ static enum answer want_unshare(const uint64_t *a)
 	return a[0] & 0x80 /* CLONE_NEWTIME */ ? DENIED : want_clone(a);
 }
 
-static enum answer want_socketpair(const uint64_t *a)
+static enum answer want_local(const uint64_t *a)
 {
 	int type = (int)a[1] & 0xf;
 
 	return allow_if((int)a[0] == AF_UNIX && (type == SOCK_STREAM || type == SOCK_SEQPACKET));
+}
+
+/* a datagram pair is one that the gate makes */
+static enum answer want_socketpair(const uint64_t *a)
+{
+	return (int)a[0] == AF_UNIX && ((int)a[1] & 0xf) == SOCK_DGRAM ? GATED : want_local(a);
 }
 
 static enum answer want_socket(const uint64_t *a)
@@ -155,7 +161,7 @@ static enum answer want_socket(const uint64_t *a)
 	int family = (int)a[0], type = (int)a[1] & 0xf, protocol = (int)a[2];
 
 	if (family == AF_UNIX)
-		return want_socketpair(a);
+		return want_local(a);
 	if (family == AF_NETLINK)
 		return allow_if(protocol == NETLINK_ROUTE);
 	if (family != AF_INET && family != AF_INET6)
