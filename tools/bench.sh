@@ -16,5 +16,5 @@ if [ "${1:-}" = keys ]; then
 	ninja -C build bench-keys cc_server cc-keeper cc-init >/dev/null || exit 1
 	exec python3 bench/keys.py build "$@"
 fi
-ninja -C build bench-warm bench-calls >/dev/null || exit 1
+ninja -C build bench-warm bench-calls bench-entry >/dev/null || exit 1
 exec python3 bench/bench.py build "$@"
