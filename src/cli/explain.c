@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cli/cli.h"
 #include "cli/start.h"
+#include "guard/command.h"
 #include "os/fd.h"
 #include "os/mount.h"
 #include "plan/filesystems.h"
@@ -18,6 +19,7 @@
 
 struct answer {
 	bool allowed;
+	bool asked; /* a person is asked first */
 	bool judged;
 	bool renamed; /* judged at git's own rename */
 	bool private; /* a place that only the session has: the host's file there is absent inside */
@@ -193,6 +195,28 @@ static enum cc_code ask_host(const struct cc_rules *rules, const char *text, str
 	return CC_OK;
 }
 
+/* What the tools that a person gives an agent (mcp, acp, hook) make of a shell's line; the sandbox holds whatever they
+ * say. */
+static enum cc_code ask_command(enum cc_mode mode, const char *line, struct answer *out, struct cc_err *err)
+{
+	struct cc_command_verdict verdict;
+	enum cc_code code = cc_command_judge(cc_view_of(line), mode, &verdict, err);
+
+	if (code != CC_OK)
+		return code;
+	out->allowed = verdict.verdict == CC_GUARD_ALLOW;
+	out->asked = verdict.verdict == CC_GUARD_ASK;
+	out->rule = verdict.rule;
+	out->reason = *verdict.why ? verdict.why : NULL;
+	cc_buf_adds(&out->object, line);
+	return CC_OK;
+}
+
+static const char *verdict_word(const struct answer *answer)
+{
+	return answer->judged ? "judged" : answer->asked ? "ask" : answer->allowed ? "allow" : "deny";
+}
+
 static void print_json(const char *verb, const struct answer *answer)
 {
 	struct cc_buf text;
@@ -204,7 +228,7 @@ static void print_json(const char *verb, const struct answer *answer)
 	cc_jsonw_kint(&w, "v", 1);
 	cc_jsonw_kstr(&w, "verb", verb);
 	cc_jsonw_kstr(&w, "object", answer->object.data);
-	cc_jsonw_kstr(&w, "verdict", answer->judged ? "judged" : answer->allowed ? "allow" : "deny");
+	cc_jsonw_kstr(&w, "verdict", verdict_word(answer));
 	cc_jsonw_kstr(&w, "rule", answer->rule);
 	cc_jsonw_kstr(&w, "reason", answer->reason);
 	cc_jsonw_kstr(&w, "grant", answer->grant.len ? answer->grant.data : NULL);
@@ -217,6 +241,7 @@ static void print_text(const char *verb, const struct answer *answer)
 {
 	printf("%s  %s %s\n",
 	       answer->judged    ? "judged "
+	       : answer->asked   ? "asked  "
 	       : answer->allowed ? "allowed"
 				 : "refused",
 	       verb, answer->object.data);
@@ -239,16 +264,17 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 	struct answer answer = {0};
 	enum cc_verb verb = CC_VERB_READ;
 	bool looks = false;
-	bool host = argv[0] && strcmp(argv[0], "host") == 0;
+	bool host = argv[0] && strcmp(argv[0], "host") == 0, line = argv[0] && strcmp(argv[0], "command") == 0;
 	enum cc_code code;
 
 	if (!argv[0] || !argv[1])
-		return cc_fail(err, CC_EINVAL, 0,
-			       "ccbox explain write|read|create|delete|exec|...|host OBJECT [OPTIONS] [--json]");
-	if (!host && !find_verb(argv[0], &verb))
+		return cc_fail(
+			err, CC_EINVAL, 0,
+			"ccbox explain write|read|create|delete|exec|...|host|command OBJECT [OPTIONS] [--json]");
+	if (!host && !line && !find_verb(argv[0], &verb))
 		return cc_fail(err, CC_EINVAL, 0,
 			       "\"%s\" is no verb: write, read, create, delete, exec, rename-to, mkdir, "
-			       "symlink, ... or host",
+			       "symlink, ..., host or command",
 			       argv[0]);
 	cc_buf_init(&answer.object, 1 << 16);
 	cc_buf_init(&answer.grant, 1 << 16);
@@ -259,9 +285,10 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 	if (code == CC_OK)
 		code = cc_start_prepare(&start, NULL, env, err);
 	if (code == CC_OK)
-		code = host ? ask_host(start.prepared.rules, argv[1], &answer, err)
-			    : ask_path(start.prepared.rules, verb, argv[1], start.cwd, &answer, err);
-	looks = !host && verb == CC_VERB_READ;
+		code = host   ? ask_host(start.prepared.rules, argv[1], &answer, err)
+		       : line ? ask_command(start.ask.spec.mode, argv[1], &answer, err)
+			      : ask_path(start.prepared.rules, verb, argv[1], start.cwd, &answer, err);
+	looks = !host && !line && verb == CC_VERB_READ;
 	if (code == CC_OK && looks && (answer.private || answer.outside))
 		judge_visible(&start.prepared.facts, &answer);
 	if (code == CC_OK) {

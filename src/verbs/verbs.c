@@ -19,7 +19,7 @@ const struct cc_verb_row cc_verbs[] = {
 	{"shell", "ccbox shell [OPTIONS]", "your shell in a sandbox", cc_verb_shell, CC_FOR_SHELL},
 	{"doctor", "ccbox doctor [--json]", "prove what this host can hold, or say what is missing", cc_verb_doctor, 0},
 	{"explain", "ccbox explain VERB OBJECT [OPTIONS] [--json]",
-	 "would it be allowed (VERB: write, read, create, delete, exec, host ...), by which rule, what would change it",
+	 "would it be allowed (VERB: write, read, create, delete, exec, host, command ...), by which rule, what would change it",
 	 cc_verb_explain, CC_FOR_EXPLAIN},
 	{"policy", "ccbox policy check|show|schema [FILE]", "check or print policies", cc_verb_policy, CC_FOR_POLICY},
 	{"events", "ccbox events [--follow] [--json] [SESSION]", "what past and running sessions did", cc_verb_events,

@@ -289,3 +289,18 @@ on_terminal() {
 	[[ $output != *"**/*.pem' "* ]]
 	[ ! -e '*.pem' ]
 }
+
+@test "explain command: what the command policy makes of a line, in each mode" {
+	run "$CCBOX" explain command 'make -j2 | tee log'
+	[ "$status" -eq 0 ]
+	[[ $output == "allowed  command make -j2 | tee log"* ]]
+	run "$CCBOX" explain command 'cd x && git clean -n'
+	[ "$status" -eq 1 ]
+	[[ $output == "asked "*"rule   git"* ]]
+	run "$CCBOX" explain command 'ls; env FOO=1 sudo ls'
+	[ "$status" -eq 1 ]
+	[[ $output == "refused"*"rule   sudo"* ]]
+	[ "$("$CCBOX" explain command 'touch x' --mode plan --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["verb"], d["object"], d["verdict"])')" = "command touch x deny" ]
+	run "$CCBOX" explain command
+	[ "$status" -eq 125 ]
+}
