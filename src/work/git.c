@@ -75,6 +75,27 @@ enum cc_code cc_git_set(struct cc_git *git, struct cc_err *err, const char *fmt,
 	return cc_strv_set_env(&git->env, text, err);
 }
 
+enum cc_code cc_git_persons(struct cc_git *git, char *const *env, struct cc_err *err)
+{
+	static const char *const names[] = {"HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"};
+	struct cc_strv kept = {0};
+	enum cc_code code = CC_OK;
+
+	for (size_t i = 0; code == CC_OK && i < git->env.count; i++)
+		if (!cc_view_starts(cc_view_of(git->env.items[i]), "GIT_CONFIG_"))
+			code = cc_strv_push(&kept, git->env.items[i], err);
+	for (size_t i = 0; code == CC_OK && i < CC_COUNT(names); i++) {
+		const char *value = cc_env_get(env, names[i]);
+		char text[PATH_MAX + 32];
+
+		if (value && (size_t)snprintf(text, sizeof(text), "%s=%s", names[i], value) < sizeof(text))
+			code = cc_strv_set_env(&kept, text, err);
+	}
+	cc_strv_done(&git->env);
+	git->env = kept;
+	return code;
+}
+
 enum cc_code cc_git_run(const struct cc_git *git, const char *dir, size_t max, struct cc_buf *out,
 			const char *const *words, struct cc_err *err)
 {

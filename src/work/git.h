@@ -20,6 +20,9 @@ CC_MUST enum cc_code cc_git_init(struct cc_git *git, char *const *env, struct cc
 void cc_git_done(struct cc_git *git);
 /* NAME=VALUE for every later call. */
 CC_MUST enum cc_code cc_git_set(struct cc_git *git, struct cc_err *err, const char *fmt, ...) CC_PRINTF(3, 4);
+/* For a question about what the person set: their global configuration is read as well, from the HOME of env. Only for
+ * `git config`, which executes nothing. */
+CC_MUST enum cc_code cc_git_persons(struct cc_git *git, char *const *env, struct cc_err *err);
 /* Runs it in dir with these words (NULL at their end). out is initialised with max; the caller frees it whatever comes.
  * CC_EPOLICY: git says no. No transport is allowed, not even files, unless the words begin with CC_GIT_FILES: what is
  * not in a repository is fetched by nobody. */

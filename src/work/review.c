@@ -204,41 +204,57 @@ static enum cc_code keep_clean(struct run *run, int *out_end, pid_t *out_pid, st
 	return *out_pid < 0 ? cc_fail(err, CC_ESYS, errno, "a process") : CC_OK;
 }
 
-enum cc_code cc_review_run(const struct cc_review_ask *ask, struct cc_review *out, struct cc_err *err)
+static enum cc_code look(struct run *run, const char *base, const char *head, struct cc_err *err)
 {
-	char base[CC_REVIEW_OID + 1], head[CC_REVIEW_OID + 1], range[2 * CC_REVIEW_OID + 4];
-	struct run run = {.ask = ask, .review = out};
-	const char *tmp = cc_env_get(ask->env, "TMPDIR");
+	char range[2 * CC_REVIEW_OID + 4];
+	enum cc_code code;
+
+	snprintf(range, sizeof(range), "%s%s%s", base ? base : "", base ? ".." : "", head);
+	code = judge_all(run, range, err);
+	return code == CC_OK ? summarise(run, base, head, err) : code;
+}
+
+/* In a directory of its own, which is gone afterwards whatever happens. */
+static enum cc_code look_apart(struct run *run, const char *base, const char *head, struct cc_err *err)
+{
+	const char *tmp = cc_env_get(run->ask->env, "TMPDIR");
 	int end = -1;
 	pid_t cleaner = -1;
-	enum cc_code code = CC_OK;
+	enum cc_code code;
+
+	if ((size_t)snprintf(run->dir, sizeof(run->dir), "%s/ccbox-review.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") >=
+	    sizeof(run->dir))
+		return cc_fail(err, CC_EINVAL, 0, "TMPDIR is too long");
+	if (!mkdtemp(run->dir))
+		return cc_fail(err, CC_ESYS, errno, "a directory for the review");
+	code = keep_clean(run, &end, &cleaner, err);
+	if (code == CC_OK)
+		code = fetch(run, base, head, err);
+	if (code == CC_OK)
+		code = look(run, base, head, err);
+	nftw(run->dir, forget, 16, FTW_DEPTH | FTW_PHYS);
+	cc_fd_close(&end);
+	while (cleaner > 0 && waitpid(cleaner, NULL, 0) < 0 && errno == EINTR)
+		;
+	return code;
+}
+
+enum cc_code cc_review_run(const struct cc_review_ask *ask, struct cc_review *out, struct cc_err *err)
+{
+	char base[CC_REVIEW_OID + 1], head[CC_REVIEW_OID + 1];
+	struct run run = {.ask = ask, .review = out};
+	enum cc_code code = cc_git_init(&run.git, ask->env, err);
 
 	*out = (struct cc_review){0};
-	if ((size_t)snprintf(run.dir, sizeof(run.dir), "%s/ccbox-review.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") >=
-	    sizeof(run.dir))
-		code = cc_fail(err, CC_EINVAL, 0, "TMPDIR is too long");
-	if (code == CC_OK && !mkdtemp(run.dir))
-		code = cc_fail(err, CC_ESYS, errno, "a directory for the review");
-	if (code != CC_OK)
-		return code;
-	code = keep_clean(&run, &end, &cleaner, err);
-	if (code == CC_OK)
-		code = cc_git_init(&run.git, ask->env, err);
 	if (code == CC_OK)
 		code = cc_git_commit(&run.git, ask->dir, ask->head, head, err);
 	if (code == CC_OK && ask->base)
 		code = cc_git_commit(&run.git, ask->dir, ask->base, base, err);
+	if (code == CC_OK && ask->ours && !cc_str_put(run.dir, sizeof(run.dir), ask->dir))
+		code = cc_fail(err, CC_EINVAL, 0, "%.200s... is too long", ask->dir);
 	if (code == CC_OK)
-		code = fetch(&run, ask->base ? base : NULL, head, err);
-	snprintf(range, sizeof(range), "%s%s%s", ask->base ? base : "", ask->base ? ".." : "", head);
-	if (code == CC_OK)
-		code = judge_all(&run, range, err);
-	if (code == CC_OK)
-		code = summarise(&run, ask->base ? base : NULL, head, err);
-	nftw(run.dir, forget, 16, FTW_DEPTH | FTW_PHYS);
-	cc_fd_close(&end);
-	while (cleaner > 0 && waitpid(cleaner, NULL, 0) < 0 && errno == EINTR)
-		;
+		code = ask->ours ? look(&run, ask->base ? base : NULL, head, err)
+				 : look_apart(&run, ask->base ? base : NULL, head, err);
 	cc_git_done(&run.git);
 	if (code != CC_OK)
 		cc_review_done(out);

@@ -45,14 +45,18 @@ struct cc_worktree {
 	char *path;         /* DIR/RUN/tree: bind this, writable; work here */
 	/* Directories outside it that its .git reads: bind each read-only (":ro"), or nothing can be committed. */
 	struct cc_strv objects;
+	struct cc_strv lenders;       /* where the origin's objects lie, whatever the kind */
+	char hash[CC_REVIEW_OID + 1]; /* any id in the repository's hash */
 	char base[CC_REVIEW_OID + 1]; /* empty: unborn */
 	char head[CC_REVIEW_OID +
 		  1]; /* once it is settled: what the branch stands on; empty: nothing ever was committed */
-	bool settled;
+	bool settled, rescued, damaged; /* see the outcome */
+	struct cc_strv left;
 	int lock;
 	char *const *env;
 };
 
+bool cc_worktree_run_ok(const char *run);
 /* CC_EINVAL: an id that is none, or one that is taken. CC_ENOTFOUND: base names no commit. CC_EPOLICY: git cannot read
  * the origin. Whatever fails, nothing is left of it. */
 CC_MUST enum cc_code cc_worktree_make(const struct cc_worktree_ask *ask, struct cc_worktree *out_tree,
