@@ -14,6 +14,7 @@ struct cc_start {
 	struct cc_prepared prepared;
 	struct cc_bridge bridge;
 	char cwd[PATH_MAX];
+	bool copied;     /* cc_copy_begin has turned it to a copy */
 	bool rules_only; /* set before cc_start_prepare: no sandbox is meant, only its rules */
 	size_t used;     /* words of argv that were options */
 };
@@ -21,6 +22,8 @@ struct cc_start {
 /* Settings from everywhere (config.h). start is released with cc_start_done whatever happened. verb: CC_FOR_*. */
 CC_MUST enum cc_code cc_start_gather(struct cc_start *start, unsigned verb, char *const *argv, char *const *env,
 				     struct cc_err *err);
+/* Gives the session its id, where it has none yet. */
+CC_MUST enum cc_code cc_start_name(struct cc_start *start, struct cc_err *err);
 /* program: the command's first word, or NULL. */
 CC_MUST enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char *const *env,
 				      struct cc_err *err);

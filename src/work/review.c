@@ -67,7 +67,7 @@ static enum cc_code add(struct run *run, const struct cc_review_entry *entry, st
 	size_t commit = entry->commit.len < 12 ? entry->commit.len : 12;
 
 	for (size_t i = 0; i < review->count; i++)
-		if (cc_view_is(entry->path, review->items[i].path) && review->items[i].rule == verdict.rule)
+		if (cc_view_is(entry->path, review->items[i].path) && strcmp(review->items[i].rule, verdict.rule) == 0)
 			return CC_OK;
 	if (review->count == FINDINGS_MAX)
 		return cc_fail(err, CC_ELIMIT, 0, "more than %d findings: nothing of it is to be trusted",
@@ -76,10 +76,14 @@ static enum cc_code add(struct run *run, const struct cc_review_entry *entry, st
 	if (!items)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	review->items = items;
-	items[review->count] = (struct cc_review_finding){verdict.kind, verdict.rule, verdict.why,
-							  strndup(entry->path.ptr, entry->path.len), ""};
+	items[review->count] =
+		(struct cc_review_finding){verdict.kind, cc_str_copy(verdict.rule), cc_str_copy(verdict.why),
+					   strndup(entry->path.ptr, entry->path.len), ""};
 	memcpy(items[review->count].commit, entry->commit.ptr, commit);
-	return items[review->count++].path ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	review->count++;
+	return items[review->count - 1].path && items[review->count - 1].rule
+		       ? CC_OK
+		       : cc_fail(err, CC_ELIMIT, 0, "out of memory");
 }
 
 static enum cc_code judge(struct run *run, const struct cc_review_entry *entry, struct cc_err *err)
@@ -264,7 +268,7 @@ enum cc_code cc_review_run(const struct cc_review_ask *ask, struct cc_review *ou
 void cc_review_done(struct cc_review *review)
 {
 	for (size_t i = 0; i < review->count; i++)
-		free(review->items[i].path);
+		free(review->items[i].path), free(review->items[i].rule), free(review->items[i].why);
 	free(review->items);
 	free(review->stat);
 	*review = (struct cc_review){0};

@@ -24,7 +24,7 @@ struct cc_review_ask {
 
 struct cc_review_finding {
 	enum cc_review_kind kind;
-	const char *rule, *why;
+	char *rule, *why; /* why may be NULL */
 	char *path;
 	char commit[16];
 };
