@@ -52,6 +52,8 @@ const struct cc_verb_row cc_verbs[] = {
 	{"suspend", "ccbox suspend SESSION...", "stop every process in it", cc_verb_suspend, 0},
 	{"resume", "ccbox resume SESSION...", "let them go on", cc_verb_resume, 0},
 	{"repo", CC_REPO_USAGE, "checkouts that no session of their workspace writes", cc_verb_repo, 0},
+	{"agent", CC_AGENT_USAGE, "run an agent in cc_server, talk to it, answer what it asks", cc_verb_agent, 0},
+	{"runs", CC_RUNS_USAGE, "the runs of agents, and what happened in one", cc_verb_runs, 0},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
 const size_t cc_verb_count = CC_COUNT(cc_verbs);
