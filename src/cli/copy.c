@@ -21,8 +21,7 @@ enum cc_code cc_copy_dir(char *const *env, char out[PATH_MAX], struct cc_err *er
 	return CC_OK;
 }
 
-/* The parents of the directory of copies, which are the person's; itself is made by who makes the first copy. */
-static enum cc_code make_parents(const char *path, struct cc_err *err)
+enum cc_code cc_copy_parents(const char *path, struct cc_err *err)
 {
 	char part[PATH_MAX];
 
@@ -55,8 +54,7 @@ static enum cc_code check_binds(const struct cc_spec *spec, const char *origin, 
 	return CC_OK;
 }
 
-/* What the rules name below the original is meant in the copy. */
-static enum cc_code turn_rules(struct cc_spec *spec, const struct cc_worktree *tree, struct cc_err *err)
+enum cc_code cc_copy_turn_rules(struct cc_spec *spec, const struct cc_worktree *tree, struct cc_err *err)
 {
 	struct cc_strv *lists[] = {&spec->protected_paths, &spec->policy.deny_write, &spec->policy.deny_read,
 				   &spec->policy.allow_paths};
@@ -128,7 +126,7 @@ enum cc_code cc_copy_begin(struct cc_start *start, char *const *env, struct cc_w
 	enum cc_code code = cc_copy_dir(env, dir, err);
 
 	if (code == CC_OK)
-		code = make_parents(dir, err);
+		code = cc_copy_parents(dir, err);
 	if (code == CC_OK)
 		code = cc_start_name(start, err);
 	if (code != CC_OK)
@@ -140,7 +138,7 @@ enum cc_code cc_copy_begin(struct cc_start *start, char *const *env, struct cc_w
 		return code;
 	code = check_binds(&ask->spec, out_tree->origin, dir, err);
 	if (code == CC_OK)
-		code = turn_rules(&ask->spec, out_tree, err);
+		code = cc_copy_turn_rules(&ask->spec, out_tree, err);
 	if (code == CC_OK)
 		code = turn_place(start, out_tree, err);
 	if (code == CC_OK)

@@ -44,6 +44,10 @@ static enum cc_code write_spec(const struct cc_job *job, struct cc_buf *body, st
 	if (code == CC_OK)
 		code = cc_strv_copy(&spec->protected_paths, &job->protect, err);
 	if (code == CC_OK)
+		code = cc_strv_copy(&spec->protected_paths, &job->turned.protected_paths, err);
+	if (code == CC_OK)
+		code = cc_policy_merge(&spec->policy, &job->turned.policy, err);
+	if (code == CC_OK)
 		code = cc_strv_copy(&spec->policy.env, &job->wanted.env, err);
 	if (code == CC_OK) {
 		cc_launch_request_write(&request, body);

@@ -6,6 +6,7 @@
 
 #include "agents/record.h"
 #include "agents/table.h"
+#include "work/worktree.h"
 #include "wire/runrequest.h"
 
 #include <limits.h>
@@ -31,8 +32,13 @@ struct cc_job {
 	const struct cc_runner *row;
 	struct cc_action_rule rules[CC_RUN_ACTIONS];
 	size_t rule_count;
-	char place[PATH_MAX]; /* where the agent works */
-	struct cc_strv reads; /* what is shown to it besides */
+	char place[PATH_MAX];    /* where the agent works */
+	struct cc_strv reads;    /* what is shown to it besides */
+	struct cc_worktree tree; /* with repo */
+	struct cc_spec turned;   /* rules that name something of the original, as they are meant in the copy */
+	bool copied;
+	struct cc_worktree_outcome outcome;
+	bool settled;
 	/* what runs */
 	struct ccbox *box;
 	struct ccbox_stream *command, *events;
@@ -56,6 +62,12 @@ struct cc_job {
 /* start.c: the document, and what follows from it before anything runs. */
 CC_MUST enum cc_code cc_job_read(struct cc_job *job, struct cc_err *err);
 void cc_job_done(struct cc_job *job);
+
+/* place.c: where the agent works, and what comes of it. */
+CC_MUST enum cc_code cc_job_place(struct cc_job *job, struct cc_err *err);
+/* After its last process is gone. What cannot be settled stays where it is, and that is said. */
+void cc_job_settle(struct cc_job *job);
+void cc_job_write_outcome(const struct cc_job *job, struct cc_jsonw *w);
 
 /* say.c: to the daemon. */
 void cc_job_event(struct cc_job *job, const struct cc_agent_event *event);

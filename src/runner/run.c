@@ -121,15 +121,6 @@ static void on_line(void *context, struct cc_view object)
 	cc_job_line(context, object, 0);
 }
 
-static enum cc_code find_place(struct cc_job *job, struct cc_err *err)
-{
-	if (job->repo)
-		return cc_fail(err, CC_EUNSUPPORTED, 0, "copies of checkouts are not built yet");
-	if (!realpath(job->wanted.directory, job->place))
-		return cc_fail(err, CC_ENOTFOUND, errno, "the directory %.300s", job->wanted.directory);
-	return CC_OK;
-}
-
 /* As far as the agent's first moment. */
 static enum cc_code begin(struct cc_job *job, int *out_code, struct cc_err *err)
 {
@@ -145,7 +136,7 @@ static enum cc_code begin(struct cc_job *job, int *out_code, struct cc_err *err)
 		code = cc_job_preflight(job, &argv, err);
 	if (code == CC_OK) {
 		*out_code = EXIT_NOTHING;
-		code = find_place(job, err);
+		code = cc_job_place(job, err);
 	}
 	if (code == CC_OK)
 		code = cc_job_launch(job, err);
@@ -175,6 +166,7 @@ static void finish(struct cc_job *job)
 	if (!reason)
 		reason = code == 0 ? CC_END_FINISHED : CC_END_FAILED;
 	cc_job_destroy(job);
+	cc_job_settle(job);
 	cc_job_end(job, code, reason);
 }
 
@@ -202,6 +194,7 @@ int cc_runner_main(int link, char *const *env)
 	} else {
 		cc_job_note(&job, CC_AGENT_ERROR, err.what);
 		cc_job_destroy(&job);
+		cc_job_settle(&job);
 		cc_job_end(&job, exit_code, exit_code == EXIT_POLICY ? CC_END_POLICY : CC_END_NOTHING);
 	}
 	cc_job_done(&job);

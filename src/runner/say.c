@@ -84,6 +84,8 @@ void cc_job_up(struct cc_job *job, const struct cc_json *handle)
 	cc_jsonw_kstr(&w, "type", "ready");
 	write_where(job, &w);
 	cc_jsonw_kbool(&w, "network", cc_job_may_network(job));
+	if (job->copied)
+		cc_jsonw_kstr(&w, "copy", cc_worktree_kind_name(job->tree.kind));
 	if (dropped) {
 		cc_jsonw_key(&w, "dropped");
 		cc_jsonw_copy(&w, dropped);
@@ -113,6 +115,7 @@ void cc_job_end(struct cc_job *job, int code, const char *reason)
 	cc_jsonw_kint(&w, "violations", job->violations);
 	cc_jsonw_kint(&w, "inputTokens", job->tokens_in);
 	cc_jsonw_kint(&w, "outputTokens", job->tokens_out);
+	cc_job_write_outcome(job, &w);
 	cc_jsonw_end(&w);
 	cc_jsonw_end(&w);
 	send(job, &text);

@@ -64,6 +64,7 @@ enum cc_code cc_job_read(struct cc_job *job, struct cc_err *err)
 	enum cc_code code = cc_peer_recv(job->link, &msg, err);
 
 	cc_run_request_init(&job->wanted);
+	cc_spec_init(&job->turned);
 	if (code != CC_OK)
 		return code;
 	cc_buf_init(&text, CC_RUN_START_MAX);
@@ -89,6 +90,9 @@ void cc_job_done(struct cc_job *job)
 	cc_strv_done(&job->tokens);
 	cc_strv_done(&job->protect);
 	cc_strv_done(&job->reads);
+	cc_worktree_outcome_done(&job->outcome);
+	cc_worktree_done(&job->tree);
+	cc_spec_done(&job->turned);
 	free(job->id);
 	free(job->socket);
 	free(job->data_dir);

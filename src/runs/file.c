@@ -87,12 +87,29 @@ void cc_record_line(struct cc_run *run, const char *kind, const struct cc_json *
 	wake(run);
 }
 
+static bool is_id(const char *id)
+{
+	return *id && strlen(id) <= 80 && strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id);
+}
+
+enum cc_code cc_runs_diff(const struct cc_runs *runs, const char *id, struct cc_buf *out, struct cc_err *err)
+{
+	char path[PATH_MAX];
+	CC_AUTO_FD fd = -1;
+
+	snprintf(path, sizeof(path), "%s/runs/%s.diff", runs->config.data_dir, is_id(id) ? id : "");
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return cc_fail(err, CC_ENOTFOUND, 0, "there is no change of a run of that name");
+	return cc_fd_read_all(fd, out, err);
+}
+
 enum cc_code cc_run_reader_open(struct cc_run_reader *reader, struct cc_runs *runs, const char *id, uint64_t since,
 				struct cc_err *err)
 {
 	char path[PATH_MAX];
 
-	if (strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(id) || !*id || strlen(id) > 80)
+	if (!is_id(id))
 		return cc_fail(err, CC_ENOTFOUND, 0, "there is no run of that name");
 	cc_record_path(runs, id, path);
 	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -347,4 +347,6 @@ void cc_runs_forget(struct cc_runs *runs, const char *id)
 
 	cc_record_path(runs, id, path);
 	unlink(path);
+	snprintf(path, sizeof(path), "%s/runs/%s.diff", runs->config.data_dir, id);
+	unlink(path);
 }

@@ -52,6 +52,9 @@ void cc_runs_lost(struct cc_runs *runs, const char *id, int64_t pid, const char 
 /* What it recorded is removed. */
 void cc_runs_forget(struct cc_runs *runs, const char *id);
 
+/* What it changed, once it is settled; CC_ENOTFOUND: nothing. */
+CC_MUST enum cc_code cc_runs_diff(const struct cc_runs *runs, const char *id, struct cc_buf *out, struct cc_err *err);
+
 struct cc_run_ask {
 	const char *id;   /* letters, digits, dashes */
 	const char *repo; /* the checkout, absolute; NULL: none */

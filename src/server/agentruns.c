@@ -14,7 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ONE_MAX = 256 << 10, LIST_MAX = 32 << 20, LISTED_MAX = 200, TURN_BYTES = 64 << 10, PROMPT_SHOWN = 300 };
+enum {
+	ONE_MAX = 256 << 10,
+	LIST_MAX = 32 << 20,
+	LISTED_MAX = 200,
+	TURN_BYTES = 64 << 10,
+	PROMPT_SHOWN = 300,
+	DIFF_MAX = 5 << 20
+};
 
 void cc_agentruns_changed(void *context, const struct cc_run *run)
 {
@@ -299,6 +306,30 @@ static void get_events(struct cc_call *call)
 	cc_stream_begin(call, feed->plain ? "application/x-ndjson" : "text/event-stream", fill, feed);
 }
 
+/* What the run changed, as it was settled. It may hold what the agent wrote, so it is one string. */
+static void get_diff(struct cc_call *call)
+{
+	struct cc_server *server = cc_call_context(call);
+	struct cc_buf bytes, text;
+	struct cc_jsonw w;
+	struct cc_err err;
+
+	cc_buf_init(&bytes, DIFF_MAX);
+	cc_buf_init(&text, 6 * (size_t)DIFF_MAX + 100);
+	if (cc_runs_diff(server->runs, cc_call_param(call, 0), &bytes, &err) == CC_OK) {
+		cc_jsonw_init(&w, &text);
+		cc_jsonw_object(&w);
+		cc_jsonw_key(&w, "diff");
+		cc_jsonw_view(&w, cc_buf_view(&bytes));
+		cc_jsonw_end(&w);
+		cc_reply_json(call, 200, &text);
+	} else {
+		cc_reply_fail(call, &err);
+	}
+	cc_buf_done(&bytes);
+	cc_buf_done(&text);
+}
+
 /* Words to a run that goes on. */
 
 static struct cc_run *find_run(struct cc_call *call)
@@ -389,6 +420,7 @@ const struct cc_route cc_routes_runs[] = {
 	{"POST", "/v1/runs", 0, CC_RUN_REQUEST_MAX, post_run},
 	{"GET", "/v1/runs/{id}", 0, 0, get_run},
 	{"GET", "/v1/runs/{id}/events", 0, 0, get_events},
+	{"GET", "/v1/runs/{id}/diff", 0, 0, get_diff},
 	{"POST", "/v1/runs/{id}/steer", 0, 64 << 10, post_steer},
 	{"POST", "/v1/runs/{id}/stop", 0, 1024, post_stop},
 	{"POST", "/v1/runs/{id}/approvals/{number}", 0, 1024, post_approval},

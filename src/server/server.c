@@ -2,6 +2,7 @@
 #include "server/server.h"
 
 #include "backend/linux/facts.h"
+#include "cli/copy.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "group/group.h"
@@ -213,12 +214,17 @@ static enum cc_code open_roster(struct cc_server *server, struct cc_err *err)
 /* No session reaches the daemon: not its port, not its socket, not its files. */
 static enum cc_code close_to_sessions(struct cc_server *server, struct cc_err *err)
 {
+	char copies[PATH_MAX]; /* the work of other runs */
 	enum cc_code code = cc_strv_pushf(&server->owner_ports, err, "%u", cc_web_port(server->web));
 
 	if (code == CC_OK)
 		code = cc_strv_push(&server->deny_read, server->data.dir, err);
 	if (code == CC_OK)
 		code = cc_strv_push(&server->deny_read, server->data.run_dir, err);
+	if (code == CC_OK)
+		code = cc_copy_dir(server->env, copies, err);
+	if (code == CC_OK)
+		code = cc_strv_push(&server->deny_read, copies, err);
 	return code;
 }
 

@@ -70,7 +70,9 @@ for line in sys.stdin:
             {"optionId": "a", "kind": "allow_once"}, {"optionId": "r", "kind": "reject_once"}]})
 """)
 os.chmod(project + "/bin/claude-agent-acp", 0o755)
-env = {**os.environ, "PATH": project + "/bin:/usr/bin:/bin", "HOME": base, "XDG_DATA_HOME": base + "/data", "XDG_CONFIG_HOME": base}
+os.makedirs(base + "/ccbox")
+json.dump({"filesystem": {"allowRead": [project + "/bin"]}}, open(base + "/ccbox/policy.jsonc", "w"))
+env = {**os.environ, "PATH": project + "/bin:/usr/bin:/bin", "XDG_STATE_HOME": base + "/state", "HOME": base, "XDG_DATA_HOME": base + "/data", "XDG_CONFIG_HOME": base}
 for gone in ("XDG_RUNTIME_DIR", "CC_SERVER_DATA_DIR", "CC_SERVER_SOCKET"):
     env.pop(gone, None)
 daemon = subprocess.Popen([server, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True)
@@ -223,6 +225,16 @@ try:
     check("post", "/v1/runs/{id}/stop", of, want=200)
     check("get", "/v1/runs/{id}/events", of, want=200)
     row(check("get", "/v1/runs/{id}", of, want=200)["reason"] == "stopped", "a run that was stopped says so")
+    # A change in a copy.
+    subprocess.run(["git", "-C", project, "-c", "user.name=t", "-c", "user.email=t@e.test", "commit", "-q", "--allow-empty", "-m", "one"],
+                   check=True, env=env)
+    open(project + "/bin/codex", "w").write("#!/bin/sh\necho new >new.txt\n")
+    os.chmod(project + "/bin/codex", 0o755)
+    ran = check("post", "/v1/runs", body={"agent": "codex", "prompt": "x", "repo": project, "env": []}, want=201)
+    of = {"id": ran["runId"]}
+    check("get", "/v1/runs/{id}/events", of, want=200)
+    row("new.txt" in check("get", "/v1/runs/{id}/diff", of, want=200)["diff"], "the diff has the change", check("get", "/v1/runs/{id}", of, want=200))
+    check("get", "/v1/runs/{id}/diff", {"id": "r-0"}, want=404)
     good = {(m, p, s) for m, p in routes & described for s in description["paths"][p][m]["responses"] if s[0] == "2"}
     row(good - called == set(), "every good answer that is described was seen", good - called)
 finally:

@@ -338,3 +338,104 @@ pid_of() {
 	grep -q '"reason":"stopped"' "$BASE/data/ccbox-server/runs/$RUN.ndjson"
 	nothing_left
 }
+
+# in_copy PROMPT [MEMBERS] : a run in a copy of the project; its id, in RUN
+in_copy() {
+	RUN=$(api POST /v1/runs -d "{\"agent\":\"claude\",\"prompt\":\"$1\",\"repo\":\"$PWD\"${2:+,$2}}" | field runId)
+	[[ $RUN == r-* ]]
+}
+copies() { ls "$XDG_STATE_HOME/ccbox-copies" 2>/dev/null; }
+
+@test "a run works in a copy of the checkout; what it committed and what it did not wait as one branch, with a diff" {
+	fake
+	before=$(tree_hash .)
+	run "$CCBOX" agent run claude run 'echo two >>a.txt; git commit -qam two; echo three >b.txt; echo x >.env; git log --format=%s; pwd'
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"2 files changed"* ]]
+	[[ $output == *"on branch cc/run/r-"* ]]
+	[ "$(tree_hash .)" = "$before" ]
+	RUN=$(api GET /v1/runs | python3 -c 'import json,sys; print(json.load(sys.stdin)["runs"][0]["runId"])')
+	lines=$(record)
+	grep -q '"copy":"\(borrowed\|reflink\)"' <<<"$lines"
+	grep -q '"record":"end","exitCode":0.*"changed":true,"rescued":true,"branch":"cc/run/'"$RUN"'".*"commits":2' <<<"$lines"
+	api GET "/v1/runs/$RUN/diff" | python3 -c '
+import json, sys
+diff = json.load(sys.stdin)["diff"]
+assert "+two" in diff and "b/b.txt" in diff and ".env" not in diff, diff'
+	# the person looks at it and takes it
+	"$CCBOX" apply "$RUN"
+	[ "$(git log --format=%s -n 3 "cc/run/$RUN" | tail -n 2 | tr '\n' ' ')" = "two one " ]
+	[ "$(git show "cc/run/$RUN:b.txt")" = three ]
+	[ "$(cat a.txt)" = hello ]
+	nothing_left
+	# one that changed nothing leaves nothing
+	run "$CCBOX" agent run claude say nothing
+	[ "$status" -eq 0 ]
+	RUN=$(api GET /v1/runs | python3 -c 'import json,sys; print(json.load(sys.stdin)["runs"][0]["runId"])')
+	record | grep -q '"changed":false'
+	[ "$(status api GET "/v1/runs/$RUN/diff")" = 404 ]
+	! copies | grep -q "$RUN" || false
+	down
+}
+
+@test "Claude Code itself commits in its copy" {
+	real 'echo two >>a.txt; git commit -qam two; git log --format=%s'
+	in_copy "run the command"
+	lines=$(record)
+	echo "$lines"
+	grep -q '"type":"toolResult".*two\\none' <<<"$lines"
+	grep -q '"changed":true,"rescued":false,"branch"' <<<"$lines"
+	[ "$(cat a.txt)" = hello ]
+	down
+}
+
+@test "two runs at once on one repository: neither sees the other, nor the checkout; a number of the list is a repository too" {
+	fake
+	"$CCBOX" repo add .
+	in_copy "run echo mine >own.txt; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; ls; cat '$PWD/a.txt'; ls $XDG_STATE_HOME/ccbox-copies/*/tree"
+	one=$RUN
+	RUN=$(api POST /v1/runs -d '{"agent":"claude","prompt":"run echo theirs >other.txt; sleep 1; ls","repo":"1"}' | field runId)
+	two=$(record | grep '"type":"text"')
+	RUN=$one
+	one=$(record | grep '"type":"text"')
+	echo "$one $two"
+	[[ $one == *own.txt* && $one != *other.txt* && $one == *"No such file"* ]]
+	[[ $two == *other.txt* && $two != *own.txt* ]]
+	[ ! -e own.txt ] && [ ! -e other.txt ]
+	# a directory that is registered is nobody's to write, by any way
+	begin claude "run echo x >>a.txt"
+	record | grep -q 'denied\|Read-only'
+	[ "$(cat a.txt)" = hello ]
+	[ "$(api POST /v1/runs -d '{"agent":"claude","prompt":"x","repo":"77"}' | field code)" = not-found ]
+	down
+}
+
+@test "what a killed run had done is not lost: it waits as a branch after the next one" {
+	fake
+	in_copy 'run echo kept >kept.txt; sleep 1000'
+	lost=$RUN
+	until_says '"type":"ready"'
+	for _ in $(seq 200); do [ -e "$XDG_STATE_HOME/ccbox-copies/$RUN/tree/kept.txt" ] && break; sleep 0.05; done
+	kill -KILL "$(pid_of cc-run)"
+	record | grep -q '"reason":"lost"'
+	nothing_left
+	in_copy "say next"
+	record >/dev/null
+	"$CCBOX" apply | grep -q "$lost"
+	"$CCBOX" apply "$lost"
+	[ "$(git show "cc/run/$lost:kept.txt")" = kept ]
+	down
+}
+
+@test "no copy, no run: a place that is no repository, a revision that is not there" {
+	fake
+	run "$CCBOX" agent run --base nothing claude say x
+	[ "$status" -eq 125 ]
+	[[ $output == *nothing* ]]
+	mkdir "$BASE/plain"
+	run "$CCBOX" agent run --repo "$BASE/plain" claude say x
+	[ "$status" -eq 125 ]
+	[ -z "$(copies | grep r-)" ]
+	down
+}
