@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CCBOX_API 1 /* grows when something is added */
+#define CCBOX_API 2 /* grows when something is added */
 
 struct ccbox;
 struct ccbox_stream;
@@ -62,6 +62,10 @@ int ccbox_signal(struct ccbox *box, const char *session, int command, const char
  * until the session is destroyed. */
 int ccbox_events(struct ccbox *box, const char *session, uint64_t since, int follow, struct ccbox_stream **out_stream,
 		 struct ccbox_error *error);
+
+/* The record of a run of an agent (/v1/runs), as ccbox_events has it for a session. */
+int ccbox_run_events(struct ccbox *box, const char *run, uint64_t since, int follow, struct ccbox_stream **out_stream,
+		     struct ccbox_error *error);
 
 struct ccbox_event {
 	const char *type; /* stdout stderr exit starting ready killed violation notice */

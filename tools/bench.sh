@@ -8,7 +8,7 @@ if [ "${1:-}" = egress ]; then
 fi
 if [ "${1:-}" = server ]; then
 	shift
-	ninja -C build bench-server cc_server cc-session cc-proxy >/dev/null || exit 1
+	ninja -C build bench-server cc_server cc-session cc-run cc-proxy >/dev/null || exit 1
 	exec python3 bench/server.py build "$@"
 fi
 if [ "${1:-}" = keys ]; then

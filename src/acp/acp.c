@@ -45,20 +45,6 @@ enum cc_code cc_acp_spawn(const struct cc_acp *acp, const struct cc_strv *flags,
 	return code;
 }
 
-/* Bytes that are no UTF-8 become U+FFFD: one bad byte of an agent's must not cost its message. */
-static void tolerate(struct cc_view line, struct cc_buf *out)
-{
-	for (size_t at = 0; at < line.len;) {
-		size_t len = cc_utf8_len((const unsigned char *)line.ptr + at, line.len - at);
-
-		if (len)
-			cc_buf_add(out, line.ptr + at, len);
-		else
-			cc_buf_adds(out, "\xef\xbf\xbd");
-		at += len ? len : 1;
-	}
-}
-
 /* initialize, with what we serve in the place of what the editor does. */
 static void pass_initialize(struct cc_acp *acp, const struct cc_json *message)
 {
@@ -123,7 +109,8 @@ static void from_agent(struct cc_acp *acp, struct cc_view raw)
 	struct cc_buf line;
 
 	cc_buf_init(&line, 3 * (size_t)CC_RPC_LINE_MAX);
-	tolerate(raw, &line);
+	/* one bad byte of an agent's must not cost its message */
+	cc_buf_add_utf8(&line, raw);
 	doc = cc_rpc_parse(cc_buf_view(&line), &error);
 	if (!doc) /* what an agent prints beside the protocol is no message */
 		dprintf(2, "ccbox: the agent wrote a line that is no message: %.200s\n", line.data ? line.data : "");

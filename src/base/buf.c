@@ -114,3 +114,16 @@ enum cc_code cc_buf_check(const struct cc_buf *buf, const char *what, struct cc_
 		return CC_OK;
 	return cc_fail(err, CC_ELIMIT, 0, "%s is larger than %zu bytes", what, buf->max);
 }
+
+void cc_buf_add_utf8(struct cc_buf *buf, struct cc_view text)
+{
+	for (size_t at = 0; at < text.len;) {
+		size_t len = cc_utf8_len((const unsigned char *)text.ptr + at, text.len - at);
+
+		if (len)
+			cc_buf_add(buf, text.ptr + at, len);
+		else
+			cc_buf_adds(buf, "\xef\xbf\xbd");
+		at += len ? len : 1;
+	}
+}

@@ -25,6 +25,8 @@ void cc_buf_adds(struct cc_buf *buf, const char *text);
 void cc_buf_addf(struct cc_buf *buf, const char *fmt, ...) CC_PRINTF(2, 3);
 /* One word for a POSIX shell, in single quotes: whatever it holds, the shell reads it back as it is. */
 void cc_buf_add_quoted(struct cc_buf *buf, struct cc_view word);
+/* Text of anybody's: bytes that are no UTF-8 become U+FFFD. */
+void cc_buf_add_utf8(struct cc_buf *buf, struct cc_view text);
 /* Removes the first len bytes. */
 void cc_buf_eat(struct cc_buf *buf, size_t len);
 struct cc_view cc_buf_view(const struct cc_buf *buf);

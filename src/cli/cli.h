@@ -7,7 +7,7 @@
 /* A verb gets the words after its name. */
 typedef int cc_verb(char *const *argv, char *const *env);
 
-cc_verb cc_verb_run, cc_verb_shell, cc_verb_doctor, cc_verb_explain, cc_verb_policy, cc_verb_events;
+cc_verb cc_verb_run, cc_verb_shell, cc_verb_doctor, cc_verb_explain, cc_verb_events;
 
 /* "ccbox: TEXT" on standard error. */
 void cc_say(const char *fmt, ...) CC_PRINTF(1, 2);

@@ -245,6 +245,13 @@ static enum cc_code take_learn(struct cc_ask_run *ask, const char *value, struct
 	return CC_OK;
 }
 
+static enum cc_code take_copy(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	(void)value, (void)err;
+	ask->copy = true;
+	return CC_OK;
+}
+
 static enum cc_code take_id(struct cc_ask_run *ask, const char *value, struct cc_err *err)
 {
 	return replace(&ask->spec.session_id, value, err);
@@ -303,6 +310,8 @@ const struct cc_option cc_options[] = {
 	 "chat (default: binds writable), review, plan, orchestrate (read-only)"},
 	{"bind", "DIR[:ro]", NULL, RULES, take_bind,
 	 "show DIR inside, writable or read-only; default: the git work tree or the directory you stand in"},
+	{"copy", NULL, NULL, RUNS, take_copy,
+	 "work in a copy of what the repository has committed; what comes of it waits for `ccbox apply`"},
 	{"workdir", "DIR", NULL, RUNS | CC_FOR_LAUNCH, take_workdir,
 	 "start the command there; default: where you stand"},
 	{"agent", "NAME", "CC_AGENT", RULES, take_agent,

@@ -28,6 +28,7 @@ struct cc_ask_run {
 	bool ssh_agent;
 	bool quiet;
 	bool learn;
+	bool copy;
 };
 
 void cc_ask_run_init(struct cc_ask_run *ask);

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/learn.h"
 #include "cli/config.h"
+#include "cli/copy.h"
 #include "cli/loop.h"
 #include "cli/run.h"
 #include "cli/start.h"
@@ -126,6 +127,49 @@ static enum cc_code command_of(char *const *argv, const struct cc_strv *fixed, s
 	return code;
 }
 
+static enum cc_code start_and_run(struct cc_start *start, const struct cc_strv *command, char *const *env,
+				  int *out_code, struct cc_err *err)
+{
+	enum cc_code code = cc_start_prepare(start, command->items[0], env, err);
+
+	if (code == CC_OK && start->ask.dry_run)
+		code = cc_prepare_finish(&start->prepared, err);
+	if (code == CC_OK && start->ask.dry_run) {
+		print_plan(&start->prepared);
+		*out_code = 0;
+	} else if (code == CC_OK) {
+		if (start->prepared.backend->kind == CC_BACKEND_NONE)
+			cc_start_say_unsandboxed(&start->prepared);
+		else if (!start->ask.quiet)
+			say_start(&start->prepared);
+		code = cc_run_execute(start, command, env, NULL, out_code, err);
+	}
+	return code;
+}
+
+/* A session that did not start has left nothing in its copy. */
+static enum cc_code run_copy(struct cc_start *start, unsigned verb, const struct cc_strv *command, char *const *argv,
+			     char *const *env, int *out_code, struct cc_err *err)
+{
+	struct cc_worktree tree = {0};
+	struct cc_err why;
+	enum cc_code code = cc_copy_begin(start, env, &tree, err);
+
+	if (code == CC_OK)
+		code = start_and_run(start, command, env, out_code, err);
+	if (code == CC_OK && start->ask.dry_run) {
+		code = cc_worktree_remove(&tree, err);
+	} else if (code == CC_OK && cc_copy_end(&tree, verb, argv, env, &why) != CC_OK) {
+		/* the command has run, and its exit code stands; but not a good one */
+		cc_say("%s", why.what);
+		*out_code = *out_code ? *out_code : 1;
+	} else if (code != CC_OK && tree.home && cc_worktree_remove(&tree, &why) != CC_OK) {
+		cc_say("its copy stays: %s", why.what);
+	}
+	cc_worktree_done(&tree);
+	return code;
+}
+
 static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env, const struct cc_strv *fixed,
 			     int *out_code, struct cc_err *err)
 {
@@ -136,19 +180,8 @@ static enum cc_code run_verb(unsigned verb, char *const *argv, char *const *env,
 	if (code == CC_OK)
 		code = command_of(cc_start_command(&start, argv), fixed, &command, err);
 	if (code == CC_OK)
-		code = cc_start_prepare(&start, command.items[0], env, err);
-	if (code == CC_OK && start.ask.dry_run)
-		code = cc_prepare_finish(&start.prepared, err);
-	if (code == CC_OK && start.ask.dry_run) {
-		print_plan(&start.prepared);
-		*out_code = 0;
-	} else if (code == CC_OK) {
-		if (start.prepared.backend->kind == CC_BACKEND_NONE)
-			cc_start_say_unsandboxed(&start.prepared);
-		else if (!start.ask.quiet)
-			say_start(&start.prepared);
-		code = cc_run_execute(&start, &command, env, NULL, out_code, err);
-	}
+		code = start.ask.copy ? run_copy(&start, verb, &command, argv, env, out_code, err)
+				      : start_and_run(&start, &command, env, out_code, err);
 	cc_strv_done(&command);
 	cc_start_done(&start);
 	return code;

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "cli/copy.h"
 #include "os/clock.h"
 
 #include <limits.h>
@@ -43,11 +44,35 @@ char *const *cc_start_command(const struct cc_start *start, char *const *argv)
 	return *argv && strcmp(*argv, "--") == 0 ? argv + 1 : argv;
 }
 
+enum cc_code cc_start_name(struct cc_start *start, struct cc_err *err)
+{
+	char session[64];
+
+	if (start->ask.spec.session_id)
+		return CC_OK;
+	make_session_id(session);
+	start->ask.spec.session_id = cc_str_copy(session);
+	return start->ask.spec.session_id ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+}
+
+/* Copies of other sessions are nothing for this one, wherever they lie. */
+static enum cc_code close_copies(const struct cc_start *start, struct cc_policy *policy, char *const *env,
+				 struct cc_err *err)
+{
+	char dir[PATH_MAX];
+	struct cc_err why;
+	enum cc_code code;
+
+	if (start->copied || cc_copy_dir(env, dir, &why) != CC_OK || access(dir, F_OK) < 0)
+		return CC_OK;
+	code = cc_strv_push(&policy->deny_read, dir, err);
+	return code == CC_OK ? cc_strv_push(&policy->deny_write, dir, err) : code;
+}
+
 enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char *const *env, struct cc_err *err)
 {
 	struct cc_ask_run *ask = &start->ask;
 	struct cc_bridge *bridge = &start->bridge;
-	char session[64];
 	struct cc_prepare_ask prepare_ask = {.spec = &ask->spec,
 					     .backend = ask->backend,
 					     .cwd = start->cwd,
@@ -58,12 +83,18 @@ enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char 
 					     .ssh_agent = ask->ssh_agent,
 					     .rules_only = start->rules_only,
 					     .foreign = start->foreign};
+	enum cc_code code = cc_start_name(start, err);
+
+	if (code == CC_OK)
+		code = close_copies(start, &ask->spec.policy, env, err);
+	if (code == CC_OK && ask->copy && !start->copied)
+		code = cc_fail(err, CC_EINVAL, 0, "--copy is for ccbox run and ccbox shell");
+	if (code != CC_OK)
+		return code;
 
 #ifdef CC_TWIN
 	prepare_ask.init = "cc-init-twin";
 #endif
-	make_session_id(session);
-	ask->spec.session_id = cc_str_copy(session);
 	if (ask->bridge_socat && ask->dry_run)
 		prepare_ask.bridge_dir = "BRIDGE";
 	else if (ask->bridge_socat && cc_bridge_open(env, bridge, err) != CC_OK)

@@ -14,6 +14,7 @@ struct cc_start {
 	struct cc_prepared prepared;
 	struct cc_bridge bridge;
 	char cwd[PATH_MAX];
+	bool copied; /* cc_copy_begin has turned it to a copy */
 	/* set before cc_start_prepare */
 	bool rules_only;                  /* no sandbox is meant, only its rules */
 	const struct cc_foreign *foreign; /* another tool's call of bubblewrap */
@@ -23,6 +24,8 @@ struct cc_start {
 /* Settings from everywhere (config.h). start is released with cc_start_done whatever happened. verb: CC_FOR_*. */
 CC_MUST enum cc_code cc_start_gather(struct cc_start *start, unsigned verb, char *const *argv, char *const *env,
 				     struct cc_err *err);
+/* Gives the session its id, where it has none yet. */
+CC_MUST enum cc_code cc_start_name(struct cc_start *start, struct cc_err *err);
 /* program: the command's first word, or NULL. */
 CC_MUST enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char *const *env,
 				      struct cc_err *err);

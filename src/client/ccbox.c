@@ -17,6 +17,7 @@
 #endif
 
 enum { EVENT_BYTES_MAX = 8 << 20 };
+#define SANDBOXES "/v1/sandboxes/"
 
 extern char **environ;
 
@@ -127,12 +128,12 @@ int ccbox_list(struct ccbox *box, char **out_json, struct ccbox_error *error)
 	return ccbox_call(box, "GET", "/v1/sandboxes", NULL, 0, out_json, error);
 }
 
-/* /v1/sandboxes/ID and what follows. Names may hold anything but slashes and blanks, so what has a meaning in a path is
+/* BEFORE/ID and what follows. Names may hold anything but slashes and blanks, so what has a meaning in a path is
  * written as its number. */
-static void write_path(struct cc_buf *out, const char *session, const char *rest)
+static void write_path(struct cc_buf *out, const char *before, const char *session, const char *rest)
 {
 	cc_buf_init(out, 4096);
-	cc_buf_adds(out, "/v1/sandboxes/");
+	cc_buf_adds(out, before);
 	for (const unsigned char *at = (const unsigned char *)session; *at; at++) {
 		if (*at <= 0x20 || *at >= 0x7f || strchr("%?#/\\&", *at))
 			cc_buf_addf(out, "%%%02X", *at);
@@ -148,7 +149,7 @@ static int call_session(struct ccbox *box, const char *method, const char *sessi
 	struct cc_buf path;
 	int result;
 
-	write_path(&path, session, rest);
+	write_path(&path, SANDBOXES, session, rest);
 	result = path.failed ? fail(error, "invalid", 0, "the name is too long")
 			     : ccbox_call(box, method, path.data, NULL, 0, out_json, error);
 	cc_buf_done(&path);
@@ -191,14 +192,14 @@ int ccbox_stdin(struct ccbox *box, const char *session, int command, const void 
 	int result;
 
 	snprintf(rest, sizeof(rest), "/exec/%d/stdin?last=%d", command, last ? 1 : 0);
-	write_path(&path, session, rest);
+	write_path(&path, SANDBOXES, session, rest);
 	result = path.failed ? fail(error, "invalid", 0, "the name is too long")
 			     : ccbox_call(box, "POST", path.data, bytes, len, NULL, error);
 	cc_buf_done(&path);
 	return result;
 }
 
-static int open_stream(struct ccbox *box, const char *method, const char *session, const char *rest,
+static int open_stream(struct ccbox *box, const char *method, const char *before, const char *session, const char *rest,
 		       const struct cc_buf *body, struct ccbox_stream **out_stream, struct ccbox_error *error)
 {
 	struct ccbox_stream *stream = calloc(1, sizeof(*stream));
@@ -208,7 +209,7 @@ static int open_stream(struct ccbox *box, const char *method, const char *sessio
 
 	if (!stream)
 		return fail(error, "system", 0, "out of memory");
-	write_path(&path, session, rest);
+	write_path(&path, before, session, rest);
 	if (path.failed || (body && body->failed)) {
 		result = fail(error, "invalid", 0, "the call is too long");
 	} else if (cc_http_call(box->socket, method, path.data, body ? body->data : NULL, body ? body->len : 0,
@@ -268,7 +269,7 @@ int ccbox_exec(struct ccbox *box, const char *session, const struct ccbox_comman
 		cc_jsonw_kint(&w, "timeoutSeconds", command->timeout);
 	cc_jsonw_kbool(&w, "stdinOpen", command->stdin_open != 0);
 	cc_jsonw_end(&w);
-	result = open_stream(box, "POST", session, "/exec", &body, out_stream, error);
+	result = open_stream(box, "POST", SANDBOXES, session, "/exec", &body, out_stream, error);
 	cc_buf_done(&body);
 	return result;
 }
@@ -280,7 +281,17 @@ int ccbox_events(struct ccbox *box, const char *session, uint64_t since, int fol
 
 	snprintf(rest, sizeof(rest), "/events?format=lines&since=%llu&follow=%d", (unsigned long long)since,
 		 follow ? 1 : 0);
-	return open_stream(box, "GET", session, rest, NULL, out_stream, error);
+	return open_stream(box, "GET", SANDBOXES, session, rest, NULL, out_stream, error);
+}
+
+int ccbox_run_events(struct ccbox *box, const char *run, uint64_t since, int follow, struct ccbox_stream **out_stream,
+		     struct ccbox_error *error)
+{
+	char rest[96];
+
+	snprintf(rest, sizeof(rest), "/events?format=lines&since=%llu&follow=%d", (unsigned long long)since,
+		 follow ? 1 : 0);
+	return open_stream(box, "GET", "/v1/runs/", run, rest, NULL, out_stream, error);
 }
 
 static int digit(char c)

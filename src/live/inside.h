@@ -23,7 +23,7 @@ struct cc_live {
 	struct cc_roster *roster;
 	struct cc_live *next; /* in the roster */
 	int refs;
-	char *id, *workspace, *agent, *workdir, *limits, *end_reason;
+	char *id, *workspace, *agent, *workdir, *limits, *environment, *dropped, *end_reason;
 	enum cc_backend_kind backend;
 	enum cc_state state;
 	struct cc_err error;

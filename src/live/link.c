@@ -51,17 +51,17 @@ void cc_link_close(struct cc_live *live)
 	cc_group_sweep(group, NULL); /* it is gone already, unless the owner was killed */
 }
 
-/* What is held and by what, as the owner says it; NULL: nothing was asked for. */
-static char *limits_of(const struct cc_json *limits)
+/* A part of what the owner says, kept as it is; NULL: it says nothing. */
+static char *keep(const struct cc_json *part)
 {
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	if (!limits || limits->count == 0)
+	if (!part || part->count == 0)
 		return NULL;
-	cc_buf_init(&text, 4096);
+	cc_buf_init(&text, 32 << 10);
 	cc_jsonw_init(&w, &text);
-	cc_jsonw_copy(&w, limits);
+	cc_jsonw_copy(&w, part);
 	return text.data;
 }
 
@@ -73,7 +73,9 @@ static void on_up(struct cc_live *live, const struct cc_json *m, struct cc_peer_
 	/* What was applied, never what was asked for. */
 	live->backend = cc_backend_from_name(cc_json_str(m, "backend", NULL));
 	live->workdir = cc_str_copy(cc_json_str(m, "workdir", NULL));
-	live->limits = limits_of(cc_json_get(m, "limits"));
+	live->limits = keep(cc_json_get(m, "limits"));
+	live->environment = cc_str_copy(cc_json_str(m, "environment", NULL));
+	live->dropped = keep(cc_json_get(m, "dropped"));
 	cc_live_move(live, CC_STATE_WARM);
 	cc_roster_start_next(live->roster);
 }
@@ -187,12 +189,12 @@ static void on_link(uv_poll_t *poll, int status, int events)
 }
 
 /* The daemon's environment, without what its service manager said to it alone. */
-static enum cc_code owner_env(const struct cc_live *live, struct cc_strv *out, struct cc_err *err)
+enum cc_code cc_roster_child_env(char *const *env, struct cc_strv *out, struct cc_err *err)
 {
 	static const char *const private[] = {"LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_", "CC_SERVER_"};
 	enum cc_code code = CC_OK;
 
-	for (char *const *at = live->roster->config.env; code == CC_OK && at && *at; at++) {
+	for (char *const *at = env; code == CC_OK && at && *at; at++) {
 		bool skip = false;
 
 		for (size_t i = 0; i < CC_COUNT(private); i++)
@@ -214,7 +216,7 @@ static enum cc_code spawn(struct cc_live *live, int their_end, struct cc_err *er
 			       .new_session = true,
 			       .keep = {their_end},
 			       .keep_count = 1};
-	enum cc_code code = owner_env(live, &env, err);
+	enum cc_code code = cc_roster_child_env(live->roster->config.env, &env, err);
 
 	snprintf(fd_text, sizeof(fd_text), "%d", their_end);
 	snprintf(files, sizeof(files), "%lu", live->roster->config.files);

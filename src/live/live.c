@@ -261,6 +261,12 @@ void cc_live_write(const struct cc_live *live, struct cc_jsonw *w)
 		cc_jsonw_kstr(w, "workingDirectory", live->workdir);
 	if (live->owner.pid > 0)
 		cc_jsonw_kint(w, "pid", live->owner.pid);
+	if (live->environment)
+		cc_jsonw_kstr(w, "environment", live->environment);
+	if (live->dropped) {
+		cc_jsonw_key(w, "dropped");
+		cc_jsonw_raw(w, live->dropped);
+	}
 	cc_jsonw_end(w);
 	cc_jsonw_end(w);
 }

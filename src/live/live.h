@@ -39,11 +39,15 @@ struct cc_roster_config {
 	void (*changed)(void *context, const struct cc_live *live, enum cc_state from);
 	/* Started, and again when it is over. */
 	void (*command)(void *context, const struct cc_command *command, bool over);
+	/* A child of the daemon's that is no session's was reaped. NULL: nobody wants to know. */
+	void (*reaped)(void *context, pid_t pid);
 };
 
 CC_MUST enum cc_code cc_roster_new(const struct cc_roster_config *config, struct cc_roster **out_roster,
 				   struct cc_err *err);
 void cc_roster_free(struct cc_roster *roster);
+/* The daemon's environment without what its service manager said to it alone: for what it starts. */
+CC_MUST enum cc_code cc_roster_child_env(char *const *env, struct cc_strv *out, struct cc_err *err);
 struct cc_live *cc_roster_find(struct cc_roster *roster, const char *id);
 struct cc_live *cc_roster_next(struct cc_roster *roster, const struct cc_live *after); /* NULL: the first */
 /* Every session is told to end; done is called when the last one has. */

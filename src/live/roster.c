@@ -18,12 +18,15 @@ static void reap(struct cc_roster *roster)
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		for (struct cc_live *live = roster->first; live; live = live->next)
 			if (live->owner.pid == pid) {
 				live->owner.pid = -1;
 				cc_fd_close(&live->owner.pidfd);
 			}
+		if (roster->config.reaped)
+			roster->config.reaped(roster->config.context, pid);
+	}
 }
 
 static void on_children(uv_signal_t *handle, int number)
@@ -119,6 +122,8 @@ void cc_roster_forget(struct cc_live *live)
 	free(live->agent);
 	free(live->workdir);
 	free(live->limits);
+	free(live->environment);
+	free(live->dropped);
 	free(live->end_reason);
 	free(live->launch);
 	cc_ring_done(&live->ring);

@@ -3,6 +3,7 @@
 #include "owner/owner.h"
 
 #include "cli/config.h"
+#include "plan/env.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -92,6 +93,7 @@ static enum cc_code read_ask(struct cc_owner *owner, const struct cc_json *root,
 	cc_spec_done(&owner->ask.spec);
 	owner->ask.spec = request.spec;
 	owner->limits = request.limits;
+	owner->sanitised = request.sanitised;
 	*out_agent = request.agent;
 	return CC_OK;
 }
@@ -120,4 +122,44 @@ enum cc_code cc_owner_prepare(struct cc_owner *owner, struct cc_view text, struc
 	if (code == CC_OK)
 		code = cc_prepare(&ask, &owner->prepared, err);
 	return code;
+}
+
+enum cc_code cc_owner_environment(struct cc_owner *owner, struct cc_err *err)
+{
+	const struct cc_prepared *prepared = &owner->prepared;
+
+	if (prepared->backend->kind != CC_BACKEND_NONE)
+		return cc_strv_copy(&owner->env_base, &prepared->plan.env, err);
+	return owner->sanitised ? cc_plan_env_sanitise(&prepared->facts.env, &owner->env_base, err)
+				: cc_strv_copy(&owner->env_base, &prepared->facts.env, err);
+}
+
+static bool is_passed(const struct cc_strv *env, const char *item)
+{
+	size_t len = strcspn(item, "=");
+
+	for (size_t i = 0; i < env->count; i++)
+		if (strncmp(env->items[i], item, len) == 0 && env->items[i][len] == '=')
+			return true;
+	return false;
+}
+
+void cc_owner_write_environment(const struct cc_owner *owner, struct cc_jsonw *w)
+{
+	const struct cc_strv *host = &owner->prepared.facts.env;
+	bool none = owner->prepared.backend->kind == CC_BACKEND_NONE;
+	size_t told = 0;
+
+	cc_jsonw_kstr(w, "environment", !none ? "built" : owner->sanitised ? "sanitised" : "inherited");
+	cc_jsonw_key(w, "dropped");
+	cc_jsonw_array(w);
+	for (size_t i = 0; i < host->count && told < CC_OWNER_DROPPED; i++) {
+		struct cc_view name = {host->items[i], strcspn(host->items[i], "=")};
+
+		if (name.len > 64 || is_passed(&owner->env_base, host->items[i]))
+			continue;
+		cc_jsonw_view(w, name);
+		told++;
+	}
+	cc_jsonw_end(w);
 }

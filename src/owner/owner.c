@@ -183,6 +183,8 @@ static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg
 	config.session_id = owner->ask.spec.session_id;
 	config.backend = owner->prepared.backend;
 	code = cc_session_launch(&config, &owner->session, err);
+	if (code == CC_OK) /* whole only now: what git has said is in the plan */
+		code = cc_owner_environment(owner, err);
 	if (code == CC_OK)
 		code = cc_owner_leave_group(owner, err);
 	if (code == CC_OK && owner->limits.wall)
@@ -200,6 +202,7 @@ static void tell_up(struct cc_owner *owner)
 	cc_jsonw_kstr(&w, "backend", cc_backend_name(owner->prepared.backend->kind));
 	cc_jsonw_kstr(&w, "workdir", owner->prepared.workdir);
 	cc_owner_write_limits(owner, &w);
+	cc_owner_write_environment(owner, &w);
 	cc_jsonw_end(&w);
 	tell(owner, &text, NULL, 0);
 }
@@ -207,7 +210,6 @@ static void tell_up(struct cc_owner *owner)
 static enum cc_code start_command(struct cc_owner *owner, const struct cc_json *m, struct cc_peer_msg *msg,
 				  const struct cc_exec_request_doc *wanted, struct cc_err *err)
 {
-	bool none = owner->prepared.backend->kind == CC_BACKEND_NONE;
 	struct cc_strv argv = {0}, env = {0};
 	struct cc_box_exec exec = {
 		.argv = &argv,
@@ -223,7 +225,7 @@ static enum cc_code start_command(struct cc_owner *owner, const struct cc_json *
 	if (code == CC_OK && slot == CC_OWNER_RUNS)
 		code = cc_fail(err, CC_ELIMIT, 0, "at most %d commands at once", CC_OWNER_RUNS);
 	if (code == CC_OK)
-		code = cc_strv_copy(&env, none ? &owner->prepared.facts.env : &owner->prepared.plan.env, err);
+		code = cc_strv_copy(&env, &owner->env_base, err);
 	for (size_t i = 0; code == CC_OK && i < wanted->env.count; i++)
 		code = cc_strv_set_env(&env, wanted->env.items[i], err);
 	for (int i = 0; i < 3; i++)
@@ -424,6 +426,7 @@ int cc_owner_main(int link, char *const *env)
 	cc_proc_end_all();
 	if (owner.grouped)
 		cc_group_remove(&owner.group);
+	cc_strv_done(&owner.env_base);
 	cc_prepared_done(&owner.prepared);
 	cc_ask_run_done(&owner.ask);
 	return code == CC_OK ? 0 : CC_EXIT_NOT_ESTABLISHED;

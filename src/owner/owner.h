@@ -11,7 +11,7 @@
 #include "session/session.h"
 #include "wire/request.h"
 
-enum { CC_OWNER_RUNS = 128 };
+enum { CC_OWNER_RUNS = 128, CC_OWNER_DROPPED = 200 };
 
 struct cc_owner {
 	int link;
@@ -20,6 +20,8 @@ struct cc_owner {
 	struct cc_prepared prepared;
 	struct cc_ask_run ask;
 	struct cc_limits limits;
+	bool sanitised; /* with backend none: what loads code or redirects trust is taken out */
+	struct cc_strv env_base;
 	int64_t deadline; /* wall clock limit, 0 = none */
 	struct cc_group group;
 	bool grouped;
@@ -36,6 +38,11 @@ int cc_owner_main(int link, char *const *env);
 
 /* What the launch message asks for, as far as cc_prepare. */
 CC_MUST enum cc_code cc_owner_prepare(struct cc_owner *owner, struct cc_view text, struct cc_err *err);
+
+/* What every command starts from (contract 2.5: built, inherited or sanitised), and what of it the record may know: how
+ * it came about, and the names of what is not passed on. */
+CC_MUST enum cc_code cc_owner_environment(struct cc_owner *owner, struct cc_err *err);
+void cc_owner_write_environment(const struct cc_owner *owner, struct cc_jsonw *w);
 
 /* Limits of memory, processes and CPU: before the launch, after it, and at the end of a command that was killed. */
 CC_MUST enum cc_code cc_owner_limit(struct cc_owner *owner, struct cc_err *err);

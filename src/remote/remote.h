@@ -7,8 +7,14 @@
 
 #define CC_REPO_USAGE "ccbox repo add [DIR] [--workspace NAME] | ls | rm NUMBER"
 
+#define CC_AGENT_USAGE                                                                                                 \
+	"ccbox agent run [--repo DIR|NUMBER | --in DIR] [--mode MODE] [--model M] [--backend B] [--base REV] "         \
+	"[--env NAME] [--action NAME=allow|prompt|deny] [--detach] AGENT PROMPT... | steer RUN TEXT... | stop RUN | "  \
+	"approve RUN [NUMBER] [--deny]"
+#define CC_RUNS_USAGE "ccbox runs [RUN [--follow]] [--json]"
+
 cc_verb cc_verb_launch, cc_verb_exec, cc_verb_ps, cc_verb_logs, cc_verb_attach, cc_verb_stop, cc_verb_suspend,
-	cc_verb_resume, cc_verb_repo;
+	cc_verb_resume, cc_verb_repo, cc_verb_agent, cc_verb_runs;
 
 /* Says what went wrong; returns 125. */
 int cc_remote_give_up(const struct ccbox_error *error);

@@ -2,6 +2,7 @@
 #include "server/server.h"
 
 #include "backend/linux/facts.h"
+#include "cli/copy.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "group/group.h"
@@ -24,9 +25,9 @@
 
 enum { CONNECTIONS_MAX = 1024, SESSIONS_MAX = 256, PROOF_TRIES = 5, FILES_WANTED = 16384 };
 
-static const struct cc_route *const routes[] = {
-	cc_routes_base,  cc_routes_sandbox, cc_routes_exec,     cc_routes_events,
-	cc_routes_repos, cc_routes_login,   cc_routes_terminal, NULL};
+static const struct cc_route *const routes[] = {cc_routes_base,   cc_routes_sandbox,  cc_routes_exec,
+						cc_routes_events, cc_routes_repos,    cc_routes_runs,
+						cc_routes_login,  cc_routes_terminal, NULL};
 static const struct cc_asset *const assets[] = {cc_assets_console, NULL};
 static const struct cc_socket_row *const sockets[] = {cc_sockets_terminal, NULL};
 
@@ -52,8 +53,13 @@ static void on_all_ended(void *context)
 	cc_console_end(&((struct cc_server *)context)->console, on_terminals_ended, context);
 }
 
-/* Sessions first: when the last one has ended there is nothing left that a person could miss. A second signal does not
- * wait for them: they end all the same when we are gone. */
+static void on_runs_ended(void *context)
+{
+	cc_roster_end(((struct cc_server *)context)->roster, on_all_ended, context);
+}
+
+/* Runs first, which settle what their agents left, then sessions: when the last one has ended there is nothing left
+ * that a person could miss. A second signal does not wait for them: they end all the same when we are gone. */
 static void stop(struct cc_server *server)
 {
 	if (server->stopping) {
@@ -61,7 +67,7 @@ static void stop(struct cc_server *server)
 		return;
 	}
 	server->stopping = true;
-	cc_roster_end(server->roster, on_all_ended, server);
+	cc_runs_end(server->runs, on_runs_ended, server);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -157,32 +163,68 @@ static unsigned long raise_files(void)
 	return (unsigned long)before;
 }
 
+static void on_reaped(void *context, pid_t pid)
+{
+	struct cc_server *server = context;
+
+	if (server->runs)
+		cc_runs_reaped(server->runs, pid);
+}
+
+static enum cc_code open_runs(struct cc_server *server, unsigned long files, struct cc_err *err)
+{
+	static char runner[PATH_MAX];
+	struct cc_runs_config config = {.loop = &server->loop,
+					.env = server->env,
+					.runner_path = runner,
+					.files = files,
+					.socket = server->data.socket,
+					.data_dir = server->data.dir,
+					.roster = server->roster,
+					.context = server,
+					.changed = cc_agentruns_changed};
+	enum cc_code code = cc_facts_helper("cc-run", runner, sizeof(runner), err);
+
+	if (code == CC_OK)
+		code = cc_runs_new(&config, &server->runs, err);
+	return code == CC_OK ? cc_agentruns_sweep(server, err) : code;
+}
+
 static enum cc_code open_roster(struct cc_server *server, struct cc_err *err)
 {
 	static char owner[PATH_MAX];
+	unsigned long files = raise_files();
 	struct cc_roster_config config = {.loop = &server->loop,
 					  .env = server->env,
 					  .owner_path = owner,
-					  .files = raise_files(),
+					  .files = files,
 					  .sessions_max = SESSIONS_MAX,
 					  .context = server,
 					  .event = cc_record_event,
 					  .changed = cc_record_changed,
-					  .command = cc_record_command};
+					  .command = cc_record_command,
+					  .reaped = on_reaped};
 	enum cc_code code = cc_facts_helper("cc-session", owner, sizeof(owner), err);
 
-	return code == CC_OK ? cc_roster_new(&config, &server->roster, err) : code;
+	if (code == CC_OK)
+		code = cc_roster_new(&config, &server->roster, err);
+	return code == CC_OK ? open_runs(server, files, err) : code;
 }
 
 /* No session reaches the daemon: not its port, not its socket, not its files. */
 static enum cc_code close_to_sessions(struct cc_server *server, struct cc_err *err)
 {
+	char copies[PATH_MAX]; /* the work of other runs */
 	enum cc_code code = cc_strv_pushf(&server->owner_ports, err, "%u", cc_web_port(server->web));
 
 	if (code == CC_OK)
 		code = cc_strv_push(&server->deny_read, server->data.dir, err);
 	if (code == CC_OK)
 		code = cc_strv_push(&server->deny_read, server->data.run_dir, err);
+	if (code == CC_OK)
+		code = cc_copy_dir(server->env, copies, err);
+	if (code == CC_OK)
+		code = cc_strv_push(&server->deny_read, copies, err);
 	return code;
 }
 

@@ -5,6 +5,7 @@
 #include "console/console.h"
 #include "server/config.h"
 #include "live/live.h"
+#include "runs/runs.h"
 #include "server/data.h"
 #include "server/record.h"
 #include "session/probe.h"
@@ -22,6 +23,7 @@ struct cc_server {
 	uv_signal_t signals[2];
 	struct cc_web *web;
 	struct cc_roster *roster;
+	struct cc_runs *runs;
 	struct cc_store *store;
 	uv_timer_t flush;
 	bool store_failing;
@@ -39,8 +41,13 @@ extern const struct cc_route cc_routes_sandbox[];
 extern const struct cc_route cc_routes_exec[];
 extern const struct cc_route cc_routes_events[];
 extern const struct cc_route cc_routes_repos[];
+extern const struct cc_route cc_routes_runs[];
 
 /* The session that the call's first parameter names; NULL: it has been answered with 404. */
 struct cc_live *cc_server_session(struct cc_call *call);
+
+/* Runs of agents: their row in the store, and what a daemon before this one left of them. */
+void cc_agentruns_changed(void *context, const struct cc_run *run);
+CC_MUST enum cc_code cc_agentruns_sweep(struct cc_server *server, struct cc_err *err);
 
 #endif

@@ -117,3 +117,16 @@ enum cc_code cc_store_repo_paths(struct cc_store *store, const char *workspace, 
 		code = cc_strv_push(out_paths, cc_store_text(statement, 0), err);
 	return code;
 }
+
+enum cc_code cc_store_repo_path(struct cc_store *store, int64_t n, char **out_path, struct cc_err *err)
+{
+	CC_AUTO_STATEMENT statement = NULL;
+	enum cc_code code = cc_store_prepare(store, &statement, err, "SELECT path FROM repos WHERE n = ?1", "i", n);
+
+	if (code != CC_OK)
+		return code;
+	if (!cc_store_row(store, statement, &code, err))
+		return code != CC_OK ? code : cc_fail(err, CC_ENOTFOUND, 0, "there is no such checkout");
+	*out_path = cc_str_copy(cc_store_text(statement, 0));
+	return *out_path ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+}

@@ -25,6 +25,10 @@ static const char *const migrations[] = {
 	" created INTEGER NOT NULL, UNIQUE (workspace, path));"
 	"CREATE TABLE grants (n INTEGER PRIMARY KEY AUTOINCREMENT, workspace TEXT NOT NULL, kind TEXT NOT NULL,"
 	" value TEXT NOT NULL, allowed INTEGER NOT NULL, created INTEGER NOT NULL, UNIQUE (workspace, kind, value));",
+	"CREATE TABLE agent_runs (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, workspace TEXT NOT NULL,"
+	" agent TEXT NOT NULL, mode TEXT NOT NULL, place TEXT NOT NULL, prompt TEXT NOT NULL, backend TEXT, state TEXT NOT NULL,"
+	" reason TEXT, code INTEGER, detail TEXT, pid INTEGER NOT NULL DEFAULT 0, created INTEGER NOT NULL,"
+	" changed INTEGER NOT NULL);",
 };
 
 static enum cc_code fail(struct cc_store *store, struct cc_err *err)

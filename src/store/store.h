@@ -56,6 +56,30 @@ CC_MUST enum cc_code cc_store_event_add(struct cc_store *store, int64_t session,
 CC_MUST enum cc_code cc_store_events_write(struct cc_store *store, const char *id, uint64_t since, struct cc_buf *out,
 					   struct cc_err *err);
 
+/* Runs of agents; the record of what happened in one is a file of its own. */
+struct cc_store_agent_run {
+	const char *id, *workspace, *agent, *mode, *place, *prompt;
+	int64_t created_ms;
+};
+enum { CC_STORE_AGENT_RUNS_KEPT = 1000 };
+CC_MUST enum cc_code cc_store_agent_run_add(struct cc_store *store, const struct cc_store_agent_run *run,
+					    struct cc_err *err);
+/* NULL and negative values leave what is there. detail: a JSON object. */
+struct cc_store_agent_state {
+	const char *state, *backend, *reason, *detail;
+	int64_t code, pid, now_ms;
+};
+CC_MUST enum cc_code cc_store_agent_run_set(struct cc_store *store, const char *id,
+					    const struct cc_store_agent_state *now, struct cc_err *err);
+/* Those that a daemon before this one did not see the end of: told, then recorded as lost; and those that are so old
+ * that they are forgotten, told with dropped. */
+CC_MUST enum cc_code cc_store_agent_sweep(struct cc_store *store, const char *reason, int64_t now_ms,
+					  void (*each)(void *context, const char *id, int64_t pid, bool dropped),
+					  void *context, struct cc_err *err);
+/* id NULL: an array of the newest ones; else one object, left open so that the caller adds to it (CC_ENOTFOUND). */
+CC_MUST enum cc_code cc_store_agent_runs_write(struct cc_store *store, const char *id, int64_t most, struct cc_jsonw *w,
+					       struct cc_err *err);
+
 /* Checkouts. A workspace is there from its first mention. */
 CC_MUST enum cc_code cc_store_workspace_add(struct cc_store *store, const char *id, const char *name, int64_t now_ms,
 					    struct cc_err *err);
@@ -66,6 +90,8 @@ CC_MUST enum cc_code cc_store_repo_add(struct cc_store *store, const char *works
 CC_MUST enum cc_code cc_store_repo_remove(struct cc_store *store, int64_t n, struct cc_err *err);
 CC_MUST enum cc_code cc_store_repos_write(struct cc_store *store, const char *workspace, struct cc_jsonw *w,
 					  struct cc_err *err);
+/* The path of one; CC_ENOTFOUND. The caller releases it. */
+CC_MUST enum cc_code cc_store_repo_path(struct cc_store *store, int64_t n, char **out_path, struct cc_err *err);
 CC_MUST enum cc_code cc_store_repo_paths(struct cc_store *store, const char *workspace, struct cc_strv *out_paths,
 					 struct cc_err *err);
 

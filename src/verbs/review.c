@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "cli/copy.h"
 #include "cli/start.h"
 #include "verbs/verbs.h"
 #include "wire/event.h"
@@ -9,25 +10,6 @@
 #include <unistd.h>
 
 enum { FOUND = 1 };
-
-static void print_text(const struct cc_review *review)
-{
-	printf("%zu commit%s, %zu changed file%s\n%s", review->commits, review->commits == 1 ? "" : "s",
-	       review->entries, review->entries == 1 ? "" : "s", review->stat);
-	for (size_t i = 0; i < review->count; i++) {
-		const struct cc_review_finding *finding = &review->items[i];
-		struct cc_buf path;
-
-		cc_buf_init(&path, 4 * PATH_MAX);
-		cc_event_safe(&path, cc_view_of(finding->path));
-		printf("%s %s; rule %s%s%s%s; commit %s\n", finding->kind == CC_REVIEW_REFUSED ? "refused" : "flagged",
-		       path.data ? path.data : "?", finding->rule, finding->why ? " (" : "",
-		       finding->why ? finding->why : "", finding->why ? ")" : "", finding->commit);
-		cc_buf_done(&path);
-	}
-	if (!review->count)
-		printf("nothing that the rules refuse or flag\n");
-}
 
 static void print_json(const struct cc_review *review)
 {
@@ -105,9 +87,8 @@ static enum cc_code review(char *const *argv, char *const *env, bool *out_found,
 	if (code == CC_OK && start.ask.json)
 		print_json(&result);
 	else if (code == CC_OK)
-		print_text(&result);
-	for (size_t i = 0; i < result.count; i++)
-		*out_found |= result.items[i].kind == CC_REVIEW_REFUSED;
+		cc_copy_print(&result, stdout);
+	*out_found = cc_copy_refused(&result) > 0;
 	cc_review_done(&result);
 	free(range);
 	cc_start_done(&start);

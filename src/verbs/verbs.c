@@ -39,6 +39,9 @@ const struct cc_verb_row cc_verbs[] = {
 	{"review", "ccbox review [OPTIONS] BASE..HEAD [--json]",
 	 "what came into a repository, judged before it is checked out: names, links, submodules, in every commit",
 	 cc_verb_review, CC_FOR_EXPLAIN},
+	{"apply", "ccbox apply [OPTIONS] [RUN [--accept|--discard]]",
+	 "bring what a session with --copy made back as a branch, or throw it away; alone: what waits", cc_verb_apply,
+	 CC_FOR_EXPLAIN},
 	{"console", "ccbox console [--no-open]",
 	 "the page of the daemon: prints an address that signs a browser in, once, and opens it", cc_verb_console, 0},
 	{"launch", "ccbox launch [OPTIONS]", "a sandbox in cc_server, ready for commands; prints its name",
@@ -52,6 +55,8 @@ const struct cc_verb_row cc_verbs[] = {
 	{"suspend", "ccbox suspend SESSION...", "stop every process in it", cc_verb_suspend, 0},
 	{"resume", "ccbox resume SESSION...", "let them go on", cc_verb_resume, 0},
 	{"repo", CC_REPO_USAGE, "checkouts that no session of their workspace writes", cc_verb_repo, 0},
+	{"agent", CC_AGENT_USAGE, "run an agent in cc_server, talk to it, answer what it asks", cc_verb_agent, 0},
+	{"runs", CC_RUNS_USAGE, "the runs of agents, and what happened in one", cc_verb_runs, 0},
 	{"completions", "ccbox completions bash|zsh|fish", "completions for a shell", cc_verb_completions, 0},
 };
 const size_t cc_verb_count = CC_COUNT(cc_verbs);

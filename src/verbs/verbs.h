@@ -19,6 +19,7 @@ struct cc_verb_row {
 extern const struct cc_verb_row cc_verbs[];
 extern const size_t cc_verb_count;
 
-cc_verb cc_verb_acp, cc_verb_bwrap, cc_verb_completions, cc_verb_console, cc_verb_hook, cc_verb_mcp, cc_verb_review;
+cc_verb cc_verb_acp, cc_verb_apply, cc_verb_bwrap, cc_verb_completions, cc_verb_console, cc_verb_hook, cc_verb_mcp,
+	cc_verb_policy, cc_verb_review;
 
 #endif

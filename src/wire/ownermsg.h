@@ -10,7 +10,7 @@
  *   suspend {} / resume {}
  *   end     {}                    the sandbox is ended, then the owner exits
  * owner -> daemon
- *   up      {backend, workdir, limits}    the session is warm
+ *   up      {backend, workdir, limits, environment, dropped:[]}    the session is warm
  *   failed  {code, text}          nothing was started; the owner exits
  *   state   {state, text}         it has changed; text with "error"
  *   event   {e: an event}         numbered by the daemon, not by the owner

@@ -215,6 +215,18 @@ static enum cc_code take_policy(void *into, const struct cc_json *node, struct c
 	return code;
 }
 
+/* Of a session without a sandbox; one that has a sandbox always has its environment built. */
+static enum cc_code take_environment(void *into, const struct cc_json *node, struct cc_err *err)
+{
+	struct cc_launch_request *request = into;
+
+	if (node->kind != CC_JSON_STRING ||
+	    (!cc_view_is(node->text, "inherited") && !cc_view_is(node->text, "sanitised")))
+		return refuse(node, err, "inherited or sanitised is expected here");
+	request->sanitised = cc_view_is(node->text, "sanitised");
+	return CC_OK;
+}
+
 TEXT_FIELD(take_session, struct cc_launch_request, spec.session_id)
 TEXT_FIELD(take_workspace, struct cc_launch_request, spec.workspace_id)
 TEXT_FIELD(take_agent_id, struct cc_launch_request, spec.agent_id)
@@ -242,6 +254,7 @@ static const struct field launch_fields[] = {
 	{"agent", take_agent},
 	{"limits", take_limits},
 	{"policy", take_policy},
+	{"environment", take_environment},
 };
 
 void cc_launch_request_init(struct cc_launch_request *request)
@@ -301,6 +314,7 @@ void cc_launch_request_write(const struct cc_launch_request *request, struct cc_
 	write_text(&w, "agent", request->agent);
 	write_text(&w, "backend", request->backend == CC_BACKEND_UNSET ? NULL : cc_backend_name(request->backend));
 	cc_jsonw_kbool(&w, "networkEnabled", spec->network_enabled);
+	write_text(&w, "environment", request->sanitised ? "sanitised" : NULL);
 	cc_jsonw_key(&w, "bindMounts");
 	cc_jsonw_array(&w);
 	for (size_t i = 0; i < spec->bind_count; i++) {

@@ -24,6 +24,7 @@ struct cc_launch_request {
 	enum cc_backend_kind backend; /* UNSET: as this host offers */
 	char *agent;                  /* a known agent whose login is lent; NULL: none */
 	struct cc_limits limits;
+	bool sanitised; /* without a sandbox: not the host's whole environment (contract 2.5) */
 };
 
 void cc_launch_request_init(struct cc_launch_request *request);

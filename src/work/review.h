@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "review/objects.h"
 
+#include <stdbool.h>
+
 struct cc_review_ask {
 	const char *dir;  /* of the repository */
 	const char *base; /* NULL: everything that head has */
@@ -16,11 +18,13 @@ struct cc_review_ask {
 	const char *root; /* where its tree lies, or would: a bind of rules */
 	const struct cc_rules *rules;
 	char *const *env;
+	bool ours; /* dir is a repository of ours, bare, whose objects were hashed on their way in: nothing is fetched
+		    */
 };
 
 struct cc_review_finding {
 	enum cc_review_kind kind;
-	const char *rule, *why;
+	char *rule, *why; /* why may be NULL */
 	char *path;
 	char commit[16];
 };

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 try:
     import jsonschema
@@ -53,7 +54,25 @@ base = tempfile.mkdtemp(prefix="ccbox-api.")
 project = base + "/proj"
 os.makedirs(project)
 subprocess.run(["git", "init", "-q", project], check=True, env={**os.environ, "HOME": base})
-env = {**os.environ, "HOME": base, "XDG_DATA_HOME": base + "/data", "XDG_CONFIG_HOME": base}
+# What calls itself an agent: it asks one question when it has its prompt, and then waits for its input.
+os.makedirs(project + "/bin")
+open(project + "/bin/claude-agent-acp", "w").write("""#!/usr/bin/python3
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    say = lambda **k: print(json.dumps({"jsonrpc": "2.0", **k}), flush=True)
+    if m.get("method") == "initialize":
+        say(id=m["id"], result={"protocolVersion": 1})
+    elif m.get("method") == "session/new":
+        say(id=m["id"], result={"sessionId": "s"})
+    elif m.get("method") == "session/prompt" and m["id"] == 3:
+        say(id="q", method="session/request_permission", params={"toolCall": {"toolCallId": "t", "title": "T"}, "options": [
+            {"optionId": "a", "kind": "allow_once"}, {"optionId": "r", "kind": "reject_once"}]})
+""")
+os.chmod(project + "/bin/claude-agent-acp", 0o755)
+os.makedirs(base + "/ccbox")
+json.dump({"filesystem": {"allowRead": [project + "/bin"]}}, open(base + "/ccbox/policy.jsonc", "w"))
+env = {**os.environ, "PATH": project + "/bin:/usr/bin:/bin", "XDG_STATE_HOME": base + "/state", "HOME": base, "XDG_DATA_HOME": base + "/data", "XDG_CONFIG_HOME": base}
 for gone in ("XDG_RUNTIME_DIR", "CC_SERVER_DATA_DIR", "CC_SERVER_SOCKET"):
     env.pop(gone, None)
 daemon = subprocess.Popen([server, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True)
@@ -172,6 +191,50 @@ try:
     check("get", "/v1/terminals/{id}", {"id": term["id"]}, want=200)
     check("get", "/v1/terminals/{id}", {"id": "nobody"}, want=404)
     check("delete", "/v1/terminals/{id}", {"id": "nobody"}, want=404)
+    # An agent that speaks no protocol at all stands in for one: what is looked at is the API.
+    wish = {"agent": "codex", "prompt": "token=abc", "directory": project, "mode": "chat", "workspaceId": "w", "backend": "native",
+            "actions": {"networkEgress": "deny"}, "env": ["LANG"], "silenceSeconds": 60, "approvalSeconds": 60}
+    for bad in ({}, {**wish, "agent": "nobody"}, {**wish, "repo": "/x"}, {"agent": "codex", "prompt": "x"}, {**wish, "directory": "x"},
+                {**wish, "mode": "root"}, {**wish, "x": 1}, {**wish, "env": ["A=b"]}, {**wish, "actions": {"gitPush": "maybe"}},
+                {**wish, "prompt": ""}, {**wish, "silenceSeconds": 0}):
+        check("post", "/v1/runs", body=bad, want=400, valid=False)
+    check("post", "/v1/runs", body={"agent": "codex", "prompt": "x", "repo": "99"}, want=404)
+    check("post", "/v1/runs", raw=b"x" * (1 << 20), want=413)
+    ran = check("post", "/v1/runs", body=wish, want=201)
+    of = {"id": ran["runId"]}
+    check("get", "/v1/runs/{id}/events", of, want=200)
+    check("get", "/v1/runs/{id}/events", of, query="?format=lines&since=1", want=200)
+    row(check("get", "/v1/runs/{id}", of, want=200)["exitCode"] == 127, "an agent that is not there is 127")
+    check("get", "/v1/runs", want=200)
+    for path in ("steer", "stop"):
+        check("post", "/v1/runs/{id}/" + path, of, body={"text": "x"} if path == "steer" else None, want=404)
+    check("get", "/v1/runs/{id}", {"id": "r-0"}, want=404)
+    check("get", "/v1/runs/{id}/events", {"id": "..%2f..%2ftoken"}, want=404)
+    check("post", "/v1/runs/{id}/approvals/{number}", {**of, "number": "1"}, body={"decision": "allow"}, want=404)
+    # One that waits for its input goes on until it is told to end.
+    ran = check("post", "/v1/runs", body={**wish, "agent": "claude-acp"}, want=201)
+    of = {"id": ran["runId"]}
+    while not (now := check("get", "/v1/runs/{id}", of, want=200)).get("questions") and now["state"] != "ended":
+        time.sleep(0.05)
+    check("post", "/v1/runs/{id}/approvals/{number}", {**of, "number": "1"}, body={"decision": "allow"}, want=200)
+    check("post", "/v1/runs/{id}/steer", of, body={"text": "more"}, want=200)
+    for bad in ({}, {"text": 1}, {"text": ""}, {"text": "x", "y": 1}):
+        check("post", "/v1/runs/{id}/steer", of, body=bad, want=400, valid=False)
+    check("post", "/v1/runs/{id}/approvals/{number}", {**of, "number": "7"}, body={"decision": "deny"}, want=404)
+    check("post", "/v1/runs/{id}/approvals/{number}", {**of, "number": "7"}, body={"decision": "maybe"}, want=400, valid=False)
+    check("post", "/v1/runs/{id}/stop", of, want=200)
+    check("get", "/v1/runs/{id}/events", of, want=200)
+    row(check("get", "/v1/runs/{id}", of, want=200)["reason"] == "stopped", "a run that was stopped says so")
+    # A change in a copy.
+    subprocess.run(["git", "-C", project, "-c", "user.name=t", "-c", "user.email=t@e.test", "commit", "-q", "--allow-empty", "-m", "one"],
+                   check=True, env=env)
+    open(project + "/bin/codex", "w").write("#!/bin/sh\necho new >new.txt\n")
+    os.chmod(project + "/bin/codex", 0o755)
+    ran = check("post", "/v1/runs", body={"agent": "codex", "prompt": "x", "repo": project, "env": []}, want=201)
+    of = {"id": ran["runId"]}
+    check("get", "/v1/runs/{id}/events", of, want=200)
+    row("new.txt" in check("get", "/v1/runs/{id}/diff", of, want=200)["diff"], "the diff has the change", check("get", "/v1/runs/{id}", of, want=200))
+    check("get", "/v1/runs/{id}/diff", {"id": "r-0"}, want=404)
     good = {(m, p, s) for m, p in routes & described for s in description["paths"][p][m]["responses"] if s[0] == "2"}
     row(good - called == set(), "every good answer that is described was seen", good - called)
 finally:

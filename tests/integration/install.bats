@@ -41,6 +41,7 @@ load lib
 ./libexec/ccbox/cc-init
 ./libexec/ccbox/cc-keeper
 ./libexec/ccbox/cc-proxy
+./libexec/ccbox/cc-run
 ./libexec/ccbox/cc-session
 ./share/bash-completion/completions/ccbox
 ./share/ccbox/apparmor/ccbox

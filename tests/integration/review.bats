@@ -87,6 +87,34 @@ review() { "$CCBOX" review "$@"; }
 	run -125 review base..HEAD
 }
 
+@test "a repository of the other hash, and one without its whole past, are looked at like any other" {
+	git init -q --object-format=sha256 "$BASE/long"; cd "$BASE/long"
+	echo a >a; git add a; git commit -qm a; echo b >.env; git add -f .env; git commit -qm b
+	run -1 review HEAD~1..HEAD
+	[[ "$output" == *"refused .env"* ]]
+	run -1 review HEAD
+	git clone -q --no-local --depth 2 "file://$BASE/proj" "$BASE/short"; cd "$BASE/short"
+	echo b >b.pem; git add -f b.pem; git commit -qm b
+	run -1 review HEAD~1..HEAD
+	[[ "$output" == "1 commit, 1 changed file"*"refused b.pem"* ]]
+}
+
+@test "objects that a repository says it has elsewhere are not fetched by its own command" {
+	printf '#!/bin/sh\ntouch %s\n' "$BASE/ran" >"$BASE/run"; chmod +x "$BASE/run"
+	git init -q --bare "$BASE/else.git"
+	git config core.repositoryFormatVersion 1; git config extensions.partialClone there
+	git config remote.there.promisor true; git config remote.there.url "$BASE/else.git"
+	git config remote.there.uploadpack "$BASE/run"
+	blob=$(git rev-parse HEAD:a.txt); rm -f ".git/objects/${blob:0:2}/${blob:2}"
+	run -125 review HEAD
+	[ ! -e "$BASE/ran" ]
+	run -125 review 1111111111111111111111111111111111111111
+	[ ! -e "$BASE/ran" ]
+	# the same question to git as it is
+	! git rev-parse -q --verify '1111111111111111111111111111111111111111^{commit}'
+	[ -e "$BASE/ran" ]
+}
+
 @test "paths are bytes, and come to a terminal as text" {
 	git update-index --add --cacheinfo "100644,$(git rev-parse HEAD:a.txt),$(printf 'a\033[31m.pem')"
 	git commit -qm x

@@ -75,7 +75,7 @@ nothing_left() {
 	local pid ours
 	for _ in $(seq 100); do
 		ours=
-		for pid in $(pgrep -u "$(id -u)" -f 'cc-session|cc-init|cc-proxy|bwrap'); do
+		for pid in $(pgrep -u "$(id -u)" -f 'cc-run|cc-session|cc-init|cc-proxy|bwrap'); do
 			grep -qzsF "$BASE" "/proc/$pid/environ" && ours="$ours $pid"
 			grep -qsF "$BASE" "/proc/$pid/mountinfo" && ours="$ours $pid"
 		done

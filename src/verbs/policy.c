@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "cli/cli.h"
+#include "verbs/verbs.h"
 #include "cli/config.h"
 #include "cli/start.h"
 #include "wire/policyfile.h"

@@ -1,0 +1,164 @@
+/* ask.c - what the agent wants to do: by rule, by a person, and by the clock when no person answers. Every answer is
+ * recorded with what decided. */
+#define _GNU_SOURCE
+#include "runner/inside.h"
+
+#include "guard/command.h"
+#include "os/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { APPROVAL_SECONDS = 3600 };
+
+static void judge(struct cc_job *job, const struct cc_tool_ask *ask, struct cc_tool_verdict *out)
+{
+	struct cc_tool_rules rules = {.rules = job->rules,
+				      .count = job->rule_count,
+				      .mode = job->wanted.mode,
+				      .root = job->place,
+				      .now = cc_clock_wall_ms() / 1000};
+
+	cc_tool_judge(&rules, ask, out);
+}
+
+static void record(struct cc_job *job, const char *tool, enum cc_guard verdict, const char *rule, const char *by,
+		   int64_t number)
+{
+	struct cc_agent_event event = {.type = CC_AGENT_DECISION,
+				       .tool = tool,
+				       .verdict = verdict,
+				       .rule = rule,
+				       .by = by,
+				       .approval = number};
+	struct cc_buf line;
+
+	cc_recorder_flush(&job->recorder);
+	cc_buf_init(&line, CC_AGENT_EVENT_MAX);
+	cc_agent_event_write(&event, &line);
+	cc_job_line(job, cc_buf_view(&line), -number);
+	cc_buf_done(&line);
+}
+
+static void on_event(void *context, const struct cc_agent_event *event)
+{
+	struct cc_job *job = context;
+
+	if (event->type == CC_AGENT_USAGE) {
+		job->tokens_in += event->tokens_in;
+		job->tokens_out += event->tokens_out;
+	}
+	cc_job_event(job, event);
+}
+
+static void on_judge(void *context, const struct cc_tool_ask *ask, struct cc_tool_verdict *out)
+{
+	struct cc_job *job = context;
+
+	judge(job, ask, out);
+	job->last_word = cc_clock_ms();
+	if (out->verdict != CC_GUARD_ASK) /* else it is asked about, and decided then */
+		record(job, ask->tool, out->verdict, out->rule, "rule", 0);
+}
+
+static void put_question(struct cc_job *job, int talk, const struct cc_tool_ask *ask, const char *title,
+			 const struct cc_tool_verdict *verdict)
+{
+	int64_t wait = job->wanted.approval ? job->wanted.approval : APPROVAL_SECONDS;
+	struct cc_agent_event event = {.type = CC_AGENT_APPROVAL,
+				       .tool = ask->tool,
+				       .detail = ask->input,
+				       .text = cc_view_of(title),
+				       .rule = verdict->rule};
+	struct cc_buf line;
+	size_t at = 0;
+
+	while (at < CC_JOB_QUESTIONS && job->questions[at].number)
+		at++;
+	if (at == CC_JOB_QUESTIONS) {
+		record(job, ask->tool, CC_GUARD_DENY, verdict->rule, "limit", 0);
+		cc_talk_answer(job->talk, talk, false, "ccbox: too many questions wait");
+		return;
+	}
+	event.approval = ++job->asked;
+	job->questions[at].number = event.approval;
+	job->questions[at].deadline = cc_clock_ms() + wait * 1000;
+	job->questions[at].talk = talk;
+	cc_recorder_flush(&job->recorder);
+	cc_buf_init(&line, CC_AGENT_EVENT_MAX);
+	cc_agent_event_write(&event, &line);
+	cc_job_line(job, cc_buf_view(&line), event.approval);
+	cc_buf_done(&line);
+}
+
+static void on_ask(void *context, int number, const struct cc_tool_ask *ask, const char *title)
+{
+	struct cc_job *job = context;
+	struct cc_tool_verdict verdict;
+	char reason[300];
+
+	judge(job, ask, &verdict);
+	job->last_word = cc_clock_ms();
+	if (verdict.verdict == CC_GUARD_ASK) {
+		put_question(job, number, ask, title, &verdict);
+		return;
+	}
+	snprintf(reason, sizeof(reason), "ccbox: %s", verdict.rule);
+	record(job, ask->tool, verdict.verdict, verdict.rule, "rule", 0);
+	cc_talk_answer(job->talk, number, verdict.verdict == CC_GUARD_ALLOW, reason);
+}
+
+void cc_job_sink(struct cc_job *job, struct cc_talk_sink *out)
+{
+	*out = (struct cc_talk_sink){.context = job, .event = on_event, .judge = on_judge, .ask = on_ask};
+}
+
+void cc_job_answer(struct cc_job *job, int64_t number, bool allow, const char *by)
+{
+	const char *why = strcmp(by, "timeout") == 0 ? "ccbox: nobody answered in time" : "ccbox: the person said no";
+
+	for (size_t i = 0; i < CC_JOB_QUESTIONS; i++) {
+		if (number < 1 || job->questions[i].number != number)
+			continue;
+		job->questions[i].number = 0;
+		job->last_word = cc_clock_ms();
+		record(job, NULL, allow ? CC_GUARD_ALLOW : CC_GUARD_DENY, NULL, by, number);
+		cc_talk_answer(job->talk, job->questions[i].talk, allow, why);
+	}
+}
+
+void cc_job_answer_late(struct cc_job *job, int64_t now)
+{
+	for (size_t i = 0; i < CC_JOB_QUESTIONS; i++)
+		if (job->questions[i].number && now >= job->questions[i].deadline)
+			cc_job_answer(job, job->questions[i].number, false, "timeout");
+}
+
+bool cc_job_waits_for_person(const struct cc_job *job)
+{
+	for (size_t i = 0; i < CC_JOB_QUESTIONS; i++)
+		if (job->questions[i].number)
+			return true;
+	return false;
+}
+
+/* The agent's own command line. Nobody is there yet who could be asked. */
+enum cc_code cc_job_preflight(struct cc_job *job, const struct cc_strv *argv, struct cc_err *err)
+{
+	struct cc_command_verdict verdict;
+	enum cc_code code =
+		cc_command_judge_argv((const char *const *)argv->items, argv->count, job->wanted.mode, &verdict, err);
+
+	if (code == CC_OK && verdict.verdict != CC_GUARD_ALLOW)
+		code = cc_fail(err, CC_EPOLICY, 0, "the command policy refuses the agent's command: %s %s",
+			       verdict.rule ? verdict.rule : "", verdict.why);
+	return code;
+}
+
+bool cc_job_may_network(const struct cc_job *job)
+{
+	struct cc_action_ask ask = {
+		.actions = CC_ACTION_BIT(NETWORK_EGRESS), .mode = job->wanted.mode, .now = cc_clock_wall_ms() / 1000};
+
+	return cc_actions_decide(job->rules, job->rule_count, &ask).verdict != CC_GUARD_DENY;
+}

@@ -1,0 +1,206 @@
+/* link.c - the socket to one runner: what is said over it and what is heard. */
+#define _GNU_SOURCE
+#include "runs/inside.h"
+
+#include "os/fd.h"
+#include "wire/runmsg.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TURN_MESSAGES = 16 };
+
+enum cc_code cc_runlink_say(struct cc_run *run, const struct cc_buf *text, struct cc_err *err)
+{
+	enum cc_code code = cc_buf_check(text, "the message", err);
+
+	if (code == CC_OK && (run->link < 0 || run->ended))
+		code = cc_fail(err, CC_ESTATE, 0, "the run is over");
+	return code == CC_OK ? cc_peer_send(run->link, text->data, text->len, NULL, 0, err) : code;
+}
+
+static void keep(char **slot, const char *text)
+{
+	if (!text)
+		return;
+	free(*slot);
+	*slot = cc_str_copy(text);
+}
+
+static void keep_detail(struct cc_run *run, const struct cc_json *detail)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+
+	if (!detail || detail->kind != CC_JSON_OBJECT)
+		return;
+	cc_buf_init(&text, CC_RUN_LINE_MAX);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_copy(&w, detail);
+	if (!text.failed)
+		keep(&run->detail, text.data);
+	cc_buf_done(&text);
+}
+
+static void tell(struct cc_run *run)
+{
+	if (run->runs->config.changed)
+		run->runs->config.changed(run->runs->config.context, run);
+}
+
+static void on_up(struct cc_run *run, const struct cc_json *m)
+{
+	run->state = "running";
+	keep(&run->backend, cc_backend_name(cc_backend_from_name(cc_json_str(m, "backend", NULL))));
+	keep_detail(run, cc_json_get(m, "e"));
+	cc_record_line(run, "event", cc_json_get(m, "e"), false);
+	tell(run);
+}
+
+static void on_event(struct cc_run *run, const struct cc_json *m)
+{
+	int64_t asked = cc_json_int(m, "ask", 0), settled = cc_json_int(m, "settled", 0);
+
+	for (size_t i = 0; i < CC_RUN_QUESTIONS; i++) {
+		if (settled && run->questions[i] == settled)
+			run->questions[i] = 0;
+		if (asked > 0 && !run->questions[i]) {
+			run->questions[i] = asked;
+			asked = 0;
+		}
+	}
+	cc_record_line(run, "event", cc_json_get(m, "e"), false);
+}
+
+static void on_end(struct cc_run *run, const struct cc_json *m)
+{
+	if (run->ended)
+		return;
+	run->ended = true;
+	run->state = "ended";
+	run->code = cc_json_int(m, "code", 125);
+	keep(&run->reason, cc_json_str(m, "reason", "finished"));
+	keep_detail(run, cc_json_get(m, "e"));
+	cc_record_line(run, "end", cc_json_get(m, "e"), true);
+}
+
+static const struct {
+	const char *name;
+	void (*handle)(struct cc_run *run, const struct cc_json *m);
+} messages[] = {{"up", on_up}, {"event", on_event}, {"end", on_end}};
+
+/* false: the runner is gone, or talks nonsense. */
+static bool hear(struct cc_run *run, bool *out_empty)
+{
+	static struct cc_peer_msg msg;
+	CC_AUTO(cc_json_doc) doc = NULL;
+	struct cc_err err;
+	enum cc_code code = cc_peer_recv(run->link, &msg, &err);
+
+	*out_empty = code == CC_ETIMEOUT;
+	if (*out_empty)
+		return true;
+	if (code != CC_OK || msg.len == 0)
+		return false;
+	cc_peer_msg_close(&msg);
+	code = cc_json_parse("runner", (struct cc_view){msg.text, msg.len}, 0, &doc, &err);
+	for (size_t i = 0; code == CC_OK && i < CC_COUNT(messages); i++)
+		if (strcmp(messages[i].name, cc_json_str(cc_json_root(doc), "m", "")) == 0)
+			messages[i].handle(run, cc_json_root(doc));
+	return code == CC_OK;
+}
+
+static void on_link(uv_poll_t *poll, int status, int events)
+{
+	struct cc_run *run = poll->data;
+	bool there = status == 0, empty = false;
+
+	(void)events;
+	for (int i = 0; there && !empty && i < TURN_MESSAGES; i++)
+		there = hear(run, &empty);
+	if (!there)
+		cc_run_over(run);
+}
+
+static enum cc_code write_start(const struct cc_run *run, const struct cc_run_ask *ask, struct cc_buf *text,
+				struct cc_err *err)
+{
+	const struct cc_runs_config *config = &run->runs->config;
+	static const struct cc_strv none;
+	struct cc_strv tokens = {0};
+	struct cc_jsonw w;
+	enum cc_code code = CC_OK;
+
+	if (config->broker.mint)
+		code = config->broker.mint(config->broker.context, run->id, ask->repo, &tokens, err);
+	cc_jsonw_init(&w, text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "runId", run->id);
+	cc_jsonw_kstr(&w, "socket", config->socket);
+	cc_jsonw_kstr(&w, "dataDir", config->data_dir);
+	if (ask->repo)
+		cc_jsonw_kstr(&w, "repo", ask->repo);
+	cc_jsonw_kstrv(&w, "env", &tokens);
+	cc_jsonw_kstrv(&w, "protect", ask->protect ? ask->protect : &none);
+	cc_buf_adds(text, ",\"ask\":");
+	cc_buf_add(text, ask->body.ptr, ask->body.len);
+	cc_buf_adds(text, "}");
+	cc_strv_done(&tokens);
+	return code == CC_OK ? cc_buf_check(text, "the start document", err) : code;
+}
+
+static enum cc_code spawn(struct cc_run *run, int their_end, struct cc_err *err)
+{
+	const struct cc_runs_config *config = &run->runs->config;
+	char fd_text[16], files[24];
+	char *argv[] = {(char *)(size_t)config->runner_path, fd_text, files, NULL};
+	struct cc_strv env = {0};
+	struct cc_spawn how = {.argv = argv,
+			       .stdio = {-1, STDERR_FILENO, STDERR_FILENO},
+			       .cwd = "/",
+			       .new_session = true,
+			       .keep = {their_end},
+			       .keep_count = 1};
+	enum cc_code code = cc_roster_child_env(config->env, &env, err);
+
+	snprintf(fd_text, sizeof(fd_text), "%d", their_end);
+	snprintf(files, sizeof(files), "%lu", config->files);
+	how.envp = env.items;
+	if (code == CC_OK)
+		code = cc_proc_spawn(&how, &run->child, err);
+	cc_strv_done(&env);
+	return code;
+}
+
+enum cc_code cc_runlink_start(struct cc_run *run, const struct cc_run_ask *ask, struct cc_err *err)
+{
+	CC_AUTO_FD theirs = -1;
+	CC_AUTO_FD document = -1;
+	struct cc_buf text;
+	enum cc_code code;
+
+	cc_buf_init(&text, CC_RUN_START_MAX);
+	code = write_start(run, ask, &text, err);
+	if (code == CC_OK)
+		code = cc_fd_memfile("ccbox-run", text.data, text.len, &document, err);
+	cc_buf_done(&text);
+	if (code == CC_OK)
+		code = cc_peer_pair(&run->link, &theirs, err);
+	if (code == CC_OK)
+		code = spawn(run, theirs, err);
+	if (code == CC_OK)
+		code = cc_peer_send(run->link, "{\"m\":\"start\"}", 13, &document, 1, err);
+	run->poll.data = run;
+	if (code == CC_OK &&
+	    (!cc_fd_set_nonblock(run->link, true) || uv_poll_init(run->runs->config.loop, &run->poll, run->link) != 0))
+		code = cc_fail(err, CC_ESYS, errno, "libuv");
+	run->polled = code == CC_OK;
+	run->handles += run->polled;
+	if (code == CC_OK && uv_poll_start(&run->poll, UV_READABLE, on_link) != 0)
+		code = cc_fail(err, CC_ESYS, errno, "libuv");
+	return code;
+}
