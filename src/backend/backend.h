@@ -33,6 +33,9 @@ struct cc_launch {
 	 * session brings along. */
 	const int *bridge;
 	const char *bridge_socat; /* the program, which is to be seen inside under the same path */
+	/* Most processes and threads inside, held by a resource limit of its own user namespace; 0: no such limit. That
+	 * it holds is tried, and where it does not the launch fails. */
+	int64_t pids;
 	/* Twin builds only: protections left off and the step that must fail. NULL in the product. */
 	const char *off;
 	const char *fail_at;
