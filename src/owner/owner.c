@@ -192,6 +192,11 @@ static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg
 		code = cc_prepare_launch(&owner->prepared, &config.launch, err);
 	if (code != CC_OK)
 		return code;
+#ifdef CC_TWIN
+	/* one daemon for all steps: the session's name says which one is to fail */
+	if (strncmp(owner->ask.spec.session_id, "fail-", 5) == 0)
+		config.launch.fail_at = owner->ask.spec.session_id + 5;
+#endif
 	config.launch.pids = cc_held_launch_pids(&owner->held);
 	config.session_id = owner->ask.spec.session_id;
 	config.backend = owner->prepared.backend;
