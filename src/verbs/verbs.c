@@ -36,7 +36,7 @@ const struct cc_verb_row cc_verbs[] = {
 	{"review", "ccbox review [OPTIONS] BASE..HEAD [--json]",
 	 "what came into a repository, judged before it is checked out: names, links, submodules, in every commit",
 	 cc_verb_review, CC_FOR_EXPLAIN},
-	{"console", "ccbox console [--no-open]",
+	{"console", "ccbox console [--no-open] [--data-dir DIR]",
 	 "the page of the daemon: prints an address that signs a browser in, once, and opens it", cc_verb_console, 0},
 	{"launch", "ccbox launch [OPTIONS]", "a sandbox in cc_server, ready for commands; prints its name",
 	 cc_verb_launch, CC_FOR_LAUNCH},
