@@ -101,6 +101,18 @@ def memory(pids):
     return total / 1024
 
 
+def disk():
+    """What lies below the data directory, in MiB, and how many names there are in all that the daemon may write to."""
+    size, names = 0, 0
+    for top in (BASE, "/sys/fs/cgroup"):
+        for place, dirs, files in os.walk(top):
+            ours = [n for n in dirs + files if top == BASE or n.startswith("ccbox-session-%d-" % daemon.pid)]
+            names += len(ours)
+            if top == BASE:
+                size += sum(os.lstat(os.path.join(place, n)).st_blocks for n in files) * 512
+    return size / 2 ** 20, names
+
+
 def ticks(pids):
     total = 0
     for pid in pids:
@@ -185,17 +197,24 @@ def bench_soak():
     for i in range(20):
         launch("s")
         stop("s")
+    time.sleep(1)
+    names = disk()[1]
     pids, files = len(processes()), len(os.listdir("/proc/%d/fd" % daemon.pid))
     mib = memory([daemon.pid])
     for i in range(SOAK):
+        if i == SOAK // 2:  # of five thousand; by then the books have the two thousand that they keep
+            size = disk()[0]
         status, _ = launch("s%d" % (i % 7))
         if status != 201:
             say("soak", "launch %d failed" % i, "0", False)
             return
         stop("s%d" % (i % 7))
     time.sleep(1)
+    size2, names2 = disk()
     pids2, files2, mib2 = len(processes()), len(os.listdir("/proc/%d/fd" % daemon.pid)), memory([daemon.pid])
     say("%d sessions launched and destroyed: processes, descriptors" % SOAK, "%+d, %+d" % (pids2 - pids, files2 - files), "+0, +0", pids2 <= pids and files2 <= files)
+    say("the same: disk in the second half (%.1f MiB), names of files and groups" % size2, "%+.1f MiB, %+d" % (size2 - size, names2 - names), "+4 MiB, +0",
+        size2 - size <= 4 and names2 <= names)
     say("the same: memory of the daemon", "%+.2f MiB" % (mib2 - mib), "2 MiB", mib2 - mib <= 2)
 
 

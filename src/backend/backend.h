@@ -33,6 +33,9 @@ struct cc_launch {
 	 * session brings along. */
 	const int *bridge;
 	const char *bridge_socat; /* the program, which is to be seen inside under the same path */
+	/* Most processes and threads inside, held by a resource limit of its own user namespace; 0: no such limit. That
+	 * it holds is tried, and where it does not the launch fails. */
+	int64_t pids;
 	/* Twin builds only: protections left off and the step that must fail. NULL in the product. */
 	const char *off;
 	const char *fail_at;
@@ -45,10 +48,9 @@ struct cc_box_exec {
 	bool pty;
 	struct cc_pty_size size;
 	int stdio[3]; /* pipes of ours, never the host's own descriptors; unused with pty */
-	/* Only where another tool starts its own sandbox through us: what it left open for its command, under the same
-	 * numbers. Not every backend takes them. */
-	const int *inherit;
-	size_t inherit_count;
+	/* NULL, or, where another tool starts its own sandbox through us, what it left open for its command: closed
+	 * here once it is there. Native only. */
+	const struct cc_inherited *inherited;
 };
 
 enum cc_note_kind {

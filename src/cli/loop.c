@@ -153,9 +153,23 @@ static void stop_with_command(struct loop *loop)
 	(void)!cc_session_signal(loop->session, loop->command, SIGCONT, &err);
 }
 
+/* The kernel has killed something for the session's limit: it may have been anything in it, and is told once. */
+static void tell_out_of_memory(struct loop *loop)
+{
+	struct cc_event event;
+
+	if (!cc_held_out_of_memory(loop->ask->held, loop->command, &event))
+		return;
+	cc_session_emit(loop->session, &event);
+	cc_say("the kernel ended something in the session: its memory was used up (--memory)");
+}
+
 static void on_note(void *context, struct cc_note *note)
 {
 	struct loop *loop = context;
+
+	if (loop->session && (note->kind == CC_NOTE_EXIT || note->kind == CC_NOTE_LOST))
+		tell_out_of_memory(loop);
 
 	if (note->kind == CC_NOTE_STARTED && note->fd >= 0)
 		start_terminal(loop, note);
@@ -210,13 +224,10 @@ static enum cc_code start_command(struct loop *loop, struct cc_err *err)
 				   .env = loop->ask->env,
 				   .cwd = loop->ask->prepared->workdir,
 				   .pty = loop->ask->pty,
+				   .inherited = loop->ask->inherited,
 				   .size = {24, 80}};
 	enum cc_code code = CC_OK;
 
-	if (loop->ask->inherited) {
-		exec.inherit = loop->ask->inherited->fds;
-		exec.inherit_count = loop->ask->inherited->count;
-	}
 	if (exec.pty)
 		cc_pty_get_size(isatty(0) ? 0 : 1, &exec.size);
 	else
@@ -227,8 +238,6 @@ static enum cc_code start_command(struct loop *loop, struct cc_err *err)
 		code = cc_session_exec(loop->session, &exec, &loop->command, err);
 	for (int i = 0; i < 3; i++)
 		cc_fd_close(&loop->child_ends[i]);
-	for (size_t i = 0; i < exec.inherit_count; i++)
-		close(exec.inherit[i]); /* the command's alone now */
 	return code;
 }
 
@@ -431,6 +440,8 @@ static enum cc_code run_session(struct loop *loop, struct cc_err *err)
 					   .sink = {loop, on_event, on_note}};
 	enum cc_code code = cc_session_launch(&config, &loop->session, err);
 
+	if (code == CC_OK)
+		code = cc_held_started(loop->ask->held, err);
 	if (code == CC_OK)
 		code = start_command(loop, err);
 	if (code != CC_OK)

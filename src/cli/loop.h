@@ -5,7 +5,8 @@
 
 #include "cli/learn.h"
 #include "session/eventlog.h"
-#include "session/foreign.h"
+#include "plan/foreign.h"
+#include "session/limits.h"
 #include "session/prepare.h"
 #include "session/session.h"
 
@@ -16,6 +17,7 @@ struct cc_loop_ask {
 	const struct cc_strv *argv;
 	const struct cc_strv *env;
 	struct cc_eventlog *log;
+	struct cc_held *held;   /* begun */
 	struct cc_learn *learn; /* NULL: nothing is learned */
 	bool pty;
 	long timeout;                         /* seconds, 0 = none */

@@ -351,9 +351,9 @@ const struct cc_option cc_options[] = {
 	{"id", "NAME", NULL, CC_FOR_LAUNCH, take_id, "the session's name; default: one is made"},
 	{"workspace", "NAME", NULL, CC_FOR_LAUNCH, take_workspace,
 	 "whose registered checkouts are never written; default: \"default\""},
-	{"memory", "SIZE", NULL, CC_FOR_LAUNCH, take_memory, "limit of memory: bytes, or with K, M, G"},
-	{"pids", "N", NULL, CC_FOR_LAUNCH, take_pids, "limit of processes and threads"},
-	{"cpu", "PERCENT", NULL, CC_FOR_LAUNCH, take_cpu, "limit of CPU, in percent of one processor"},
+	{"memory", "SIZE", NULL, RUNS | CC_FOR_LAUNCH, take_memory, "limit of memory: bytes, or with K, M, G"},
+	{"pids", "N", NULL, RUNS | CC_FOR_LAUNCH, take_pids, "limit of processes and threads"},
+	{"cpu", "PERCENT", NULL, RUNS | CC_FOR_LAUNCH, take_cpu, "limit of CPU, in percent of one processor"},
 	{"wall", "SECONDS", NULL, CC_FOR_LAUNCH, take_wall, "end the session after SECONDS"},
 };
 const size_t cc_option_count = CC_COUNT(cc_options);

@@ -71,12 +71,14 @@ enum cc_code cc_run_execute(struct cc_start *start, const struct cc_strv *argv, 
 	struct cc_launch launch;
 	bool none = prepared->backend->kind == CC_BACKEND_NONE;
 	struct cc_learn learn;
+	struct cc_held held = {0};
 	struct cc_loop_ask loop = {.prepared = prepared,
 				   .launch = &launch,
 				   .session_id = ask->spec.session_id,
 				   .argv = argv,
 				   .env = none ? &prepared->facts.env : &prepared->plan.env,
 				   .log = &log,
+				   .held = &held,
 				   .learn = ask->learn ? &learn : NULL,
 				   .pty = ask->pty >= 0 ? ask->pty : isatty(0),
 				   .timeout = ask->timeout,
@@ -102,9 +104,13 @@ enum cc_code cc_run_execute(struct cc_start *start, const struct cc_strv *argv, 
 	}
 	cc_learn_init(&learn);
 	if (code == CC_OK)
+		code = cc_start_hold(ask, prepared, &held, err);
+	launch.pids = cc_held_launch_pids(&held);
+	if (code == CC_OK)
 		code = cc_loop_run(&loop, out_code, err);
 	if (code == CC_OK && ask->learn)
 		say_learned(&learn, env, ask->spec.session_id);
+	cc_held_end(&held);
 	cc_learn_done(&learn);
 	cc_strv_done(&lent_argv);
 	cc_eventlog_done(&log);

@@ -3,7 +3,7 @@
 #define CC_CLI_RUN_H
 
 #include "cli/start.h"
-#include "session/foreign.h"
+#include "plan/foreign.h"
 
 /* inherited: NULL, or descriptors for the command besides its standard streams; closed here once it has them. */
 CC_MUST enum cc_code cc_run_execute(struct cc_start *start, const struct cc_strv *argv, char *const *env,

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define GROUP_PREFIX "ccbox-run-"
+
 /* Sorts by time, unique without a registry. */
 static void make_session_id(char out[64])
 {
@@ -69,6 +71,19 @@ static enum cc_code close_copies(const struct cc_start *start, struct cc_policy 
 	return code == CC_OK ? cc_strv_push(&policy->deny_write, dir, err) : code;
 }
 
+/* Before anything is started: a child would be one process too many in a group that is to have groups. */
+static enum cc_code open_groups(const struct cc_ask_run *ask, struct cc_err *err)
+{
+	enum cc_code code;
+
+	if (!ask->limits.memory && !ask->limits.pids && !ask->limits.cpu)
+		return CC_OK;
+	code = cc_group_prepare(err);
+	if (code == CC_OK)
+		cc_group_sweep_empty(GROUP_PREFIX); /* of one that was killed: nothing runs in it */
+	return code;
+}
+
 enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char *const *env, struct cc_err *err)
 {
 	struct cc_ask_run *ask = &start->ask;
@@ -95,6 +110,8 @@ enum cc_code cc_start_prepare(struct cc_start *start, const char *program, char 
 #ifdef CC_TWIN
 	prepare_ask.init = "cc-init-twin";
 #endif
+	if (!ask->dry_run && open_groups(ask, err) != CC_OK)
+		return err->code;
 	if (ask->bridge_socat && ask->dry_run)
 		prepare_ask.bridge_dir = "BRIDGE";
 	else if (ask->bridge_socat && cc_bridge_open(env, bridge, err) != CC_OK)
@@ -125,6 +142,21 @@ enum cc_code cc_start_log(const struct cc_ask_run *ask, char *const *env, struct
 	if (cc_eventlog_default(state, ask->spec.session_id, log, &why) != CC_OK)
 		cc_say("no event log: %s", why.what);
 	return CC_OK;
+}
+
+enum cc_code cc_start_hold(const struct cc_ask_run *ask, const struct cc_prepared *prepared, struct cc_held *held,
+			   struct cc_err *err)
+{
+	char name[64];
+	struct cc_held_ask wanted = {
+		.name = name,
+		.limits = ask->limits,
+		.backend = prepared->backend->kind,
+		.remedy = "no control group is ours to make it in (on a systemd host: systemd-run --user --scope -p "
+			  "Delegate=yes ccbox run ...)"};
+
+	snprintf(name, sizeof(name), GROUP_PREFIX "%d", (int)getpid());
+	return cc_held_begin(held, &wanted, err);
 }
 
 void cc_start_say_unsandboxed(const struct cc_prepared *prepared)

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "session/bridge.h"
 #include "session/eventlog.h"
+#include "session/limits.h"
 #include "session/prepare.h"
 
 #include <limits.h>
@@ -35,6 +36,9 @@ void cc_start_done(struct cc_start *start);
 /* --events, or the default log of the session. */
 CC_MUST enum cc_code cc_start_log(const struct cc_ask_run *ask, char *const *env, struct cc_eventlog *out_log,
 				  struct cc_err *err);
+/* --memory, --pids and --cpu; the rest is held's own functions. */
+CC_MUST enum cc_code cc_start_hold(const struct cc_ask_run *ask, const struct cc_prepared *prepared,
+				   struct cc_held *held, struct cc_err *err);
 void cc_start_say_unsandboxed(const struct cc_prepared *prepared);
 
 #endif

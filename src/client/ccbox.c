@@ -65,7 +65,7 @@ int ccbox_open(const char *socket, struct ccbox **out_box, struct ccbox_error *e
 		free(box);
 		return fail(error, "invalid", 0, "the socket's path is too long");
 	}
-	if (!socket && cc_place_socket(environ, box->socket, &why) != CC_OK) {
+	if (!socket && cc_place_socket(NULL, environ, box->socket, &why) != CC_OK) {
 		free(box);
 		return fail_with(error, &why);
 	}

@@ -21,7 +21,7 @@ enum cc_code cc_place_data(const char *wanted, char *const *env, char out[PATH_M
 	if (wanted && wanted[0] == '/')
 		return fit(snprintf(out, PATH_MAX, "%s", wanted), "the data directory", err);
 	if (wanted)
-		return cc_fail(err, CC_EINVAL, 0, "CC_SERVER_DATA_DIR is not absolute");
+		return cc_fail(err, CC_EINVAL, 0, "the data directory %s is not an absolute path", wanted);
 	if (base && base[0] == '/')
 		return fit(snprintf(out, PATH_MAX, "%s/ccbox-server", base), "the data directory", err);
 	if (home && home[0] == '/')
@@ -38,16 +38,16 @@ enum cc_code cc_place_run(const char *data_dir, bool chosen, char *const *env, c
 	return fit(snprintf(out, PATH_MAX, "%s/run", data_dir), "the socket", err);
 }
 
-enum cc_code cc_place_socket(char *const *env, char out[PATH_MAX], struct cc_err *err)
+enum cc_code cc_place_socket(const char *data_dir, char *const *env, char out[PATH_MAX], struct cc_err *err)
 {
 	const char *said = cc_env_get(env, "CC_SERVER_SOCKET");
 	char data[PATH_MAX], run[PATH_MAX];
 	enum cc_code code;
 
-	if (said && said[0] == '/')
+	if (!data_dir && said && said[0] == '/')
 		return fit(snprintf(out, PATH_MAX, "%s", said), "CC_SERVER_SOCKET", err);
-	code = cc_place_data(NULL, env, data, err);
+	code = cc_place_data(data_dir, env, data, err);
 	if (code == CC_OK)
-		code = cc_place_run(data, cc_env_get(env, "CC_SERVER_DATA_DIR") != NULL, env, run, err);
+		code = cc_place_run(data, data_dir || cc_env_get(env, "CC_SERVER_DATA_DIR"), env, run, err);
 	return code == CC_OK ? fit(snprintf(out, PATH_MAX, "%s/server.sock", run), "the socket", err) : code;
 }

@@ -13,7 +13,8 @@ CC_MUST enum cc_code cc_place_data(const char *wanted, char *const *env, char ou
  * directory was chosen: two servers then have two sockets. */
 CC_MUST enum cc_code cc_place_run(const char *data_dir, bool chosen, char *const *env, char out[PATH_MAX],
 				  struct cc_err *err);
-/* The socket that a client of this environment calls: CC_SERVER_SOCKET if it is set. */
-CC_MUST enum cc_code cc_place_socket(char *const *env, char out[PATH_MAX], struct cc_err *err);
+/* The socket that a client of this environment calls: that of the server with this data directory where one is named,
+ * CC_SERVER_SOCKET if it is set. */
+CC_MUST enum cc_code cc_place_socket(const char *data_dir, char *const *env, char out[PATH_MAX], struct cc_err *err);
 
 #endif

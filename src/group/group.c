@@ -19,15 +19,24 @@
 
 enum { FILE_MAX = 1 << 20, CPU_PERIOD_US = 100000, REMOVE_TRIES = 100, REMOVE_WAIT_US = 10000 };
 
+#define PER_PROCESS "a resource limit binds one process, not a session"
+#define PER_USER    "without a sandbox a resource limit counts all of your processes"
+
 /* kind -> controller and the files of both versions; %lld is the value as the kernel wants it */
 static const struct {
-	const char *controller, *what;
+	const char *controller, *what, *no_rlimit; /* why a resource limit will not do */
 	const char *file[2], *format[2];
 	int64_t factor;
 } kinds[CC_GROUP_KINDS] = {
-	[CC_GROUP_MEMORY] = {"memory", "memory", {"memory.limit_in_bytes", "memory.max"}, {"%lld", "%lld"}, 1},
-	[CC_GROUP_PIDS] = {"pids", "processes", {"pids.max", "pids.max"}, {"%lld", "%lld"}, 1},
-	[CC_GROUP_CPU] = {"cpu", "CPU", {"cpu.cfs_quota_us", "cpu.max"}, {"%lld", "%lld 100000"}, CPU_PERIOD_US / 100},
+	[CC_GROUP_MEMORY] =
+		{"memory", "memory", PER_PROCESS, {"memory.limit_in_bytes", "memory.max"}, {"%lld", "%lld"}, 1},
+	[CC_GROUP_PIDS] = {"pids", "processes", PER_USER, {"pids.max", "pids.max"}, {"%lld", "%lld"}, 1},
+	[CC_GROUP_CPU] = {"cpu",
+			  "CPU",
+			  PER_PROCESS,
+			  {"cpu.cfs_quota_us", "cpu.max"},
+			  {"%lld", "%lld 100000"},
+			  CPU_PERIOD_US / 100},
 };
 
 static bool read_text(const char *path, struct cc_buf *out)
@@ -136,40 +145,61 @@ static bool lists(const char *dir, const char *file, const char *controller)
 	return has;
 }
 
+static bool is_leaf(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+
+	return slash && strcmp(slash + 1, LEAF) == 0;
+}
+
+/* True: at least one is open to the groups in dir. What is missing is said when it is asked for. */
+static bool open_controllers(const char *dir)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < CC_GROUP_KINDS; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "+%s", kinds[i].controller);
+		(void)write_text(dir, "cgroup.subtree_control", text);
+		open |= lists(dir, "cgroup.subtree_control", kinds[i].controller);
+	}
+	return open;
+}
+
 enum cc_code cc_group_prepare(struct cc_err *err)
 {
-	char dir[PATH_MAX], leaf[PATH_MAX + 32], pid[32];
+	char dir[PATH_MAX], leaf[PATH_MAX + 32], path[PATH_MAX + 32], pid[32];
 
-	if (!own_dir(NULL, dir) || !lists(dir, "cgroup.controllers", "memory") || access(dir, W_OK) < 0)
+	if (!own_dir(NULL, dir) || !lists(dir, "cgroup.controllers", "memory") || access(dir, W_OK) < 0 || is_leaf(dir))
 		return CC_OK;
-	/* Only a group that is ours: with other processes in it, it has not been given to us. The root group is
-	 * nobody's, and the only one that may have both. */
+	snprintf(path, sizeof(path), "%s/cgroup.type", dir);
+	if (access(path, F_OK) < 0) { /* the root of the hierarchy has no type */
+		(void)open_controllers(dir);
+		return CC_OK;
+	}
 	snprintf(leaf, sizeof(leaf), "%s/" LEAF, dir);
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	if (mkdir(leaf, 0755) < 0 && errno != EEXIST)
 		return CC_OK;
 	if (!write_text(leaf, "cgroup.procs", pid))
 		return cc_fail(err, CC_ESYS, errno, "cannot enter %s", leaf);
-	for (size_t i = 0; i < CC_GROUP_KINDS; i++) {
-		char text[32];
-
-		snprintf(text, sizeof(text), "+%s", kinds[i].controller);
-		(void)write_text(dir, "cgroup.subtree_control",
-				 text); /* what is missing is said when it is asked for */
-	}
+	if (open_controllers(dir))
+		return CC_OK;
+	/* Only a group that is ours: with other processes in it, it has not been given to us. */
+	if (!write_text(dir, "cgroup.procs", pid))
+		return cc_fail(err, CC_ESYS, errno, "cannot go back to %s", dir);
+	(void)rmdir(leaf);
 	return CC_OK;
 }
 
-/* Where sessions' groups go: beside the daemon's own leaf. */
+/* Where sessions' groups go: beside the leaf of who owns them. */
 static bool parent_dir(const char *controller, char out[PATH_MAX])
 {
-	char *slash;
-
 	if (!own_dir(controller, out))
 		return false;
-	slash = strrchr(out, '/');
-	if (!controller && slash && strcmp(slash + 1, LEAF) == 0)
-		*slash = '\0';
+	if (!controller && is_leaf(out))
+		*strrchr(out, '/') = '\0';
 	return true;
 }
 
@@ -202,8 +232,8 @@ static bool make_one(const char *name, size_t kind, int64_t value, int version, 
 	return true;
 }
 
-enum cc_code cc_group_make(const char *name, const struct cc_group_limits *limits, struct cc_group *out_group,
-			   struct cc_err *err)
+enum cc_code cc_group_make(const char *name, const struct cc_group_limits *limits, const char *remedy,
+			   struct cc_group *out_group, struct cc_err *err)
 {
 	struct cc_group *group = out_group;
 	char dir[PATH_MAX];
@@ -213,11 +243,9 @@ enum cc_code cc_group_make(const char *name, const struct cc_group_limits *limit
 		if (!limits->value[i] || make_one(name, i, limits->value[i], group->version, group))
 			continue;
 		cc_group_remove(group);
-		return cc_fail(
-			err, CC_EUNENFORCED, 0,
-			"a limit of %s cannot be held here: no control group was delegated to this server (its systemd "
-			"unit has Delegate=yes); nothing was started",
-			kinds[i].what);
+		return cc_fail(err, CC_EUNENFORCED, 0,
+			       "a limit of %s cannot be held here: %s, and %s; nothing was started", kinds[i].what,
+			       remedy, kinds[i].no_rlimit);
 	}
 	return CC_OK;
 }
@@ -302,7 +330,7 @@ void cc_group_remove(struct cc_group *group)
 	memset(group->dir, 0, sizeof(group->dir));
 }
 
-void cc_group_sweep(const char *prefix, bool (*gone)(const char *name))
+static void sweep(const char *prefix, bool (*gone)(const char *name), bool kill_first)
 {
 	for (size_t i = 0; i <= CC_GROUP_KINDS; i++) {
 		char parent[PATH_MAX], path[2 * PATH_MAX];
@@ -313,9 +341,22 @@ void cc_group_sweep(const char *prefix, bool (*gone)(const char *name))
 		while (list && (entry = readdir(list)))
 			if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && (!gone || gone(entry->d_name))) {
 				snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
-				remove_dir(path);
+				if (kill_first)
+					remove_dir(path);
+				else
+					(void)rmdir(path);
 			}
 		if (list)
 			closedir(list);
 	}
+}
+
+void cc_group_sweep(const char *prefix, bool (*gone)(const char *name))
+{
+	sweep(prefix, gone, true);
+}
+
+void cc_group_sweep_empty(const char *prefix)
+{
+	sweep(prefix, NULL, false);
 }

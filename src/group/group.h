@@ -23,14 +23,14 @@ struct cc_group {
 	int version;
 };
 
-/* Version 2 has no processes beside groups: a daemon that was given a group goes into one of its own in it, once, and
- * opens the controllers for the sessions'. Nothing to do, or no group of ours: CC_OK as well; a limit then cannot be
- * held. */
+/* Version 2 has no processes beside groups: who was given a group goes into one of its own in it, once, and opens the
+ * controllers for the sessions'. In the root group, which alone may have both, it only opens them. Nothing to do, or no
+ * group of ours: CC_OK as well, and everything is as it was; a limit then cannot be held. */
 CC_MUST enum cc_code cc_group_prepare(struct cc_err *err);
-/* Makes the group and writes its limits. A kind that cannot be held here is CC_EUNENFORCED and names it; nothing is
- * left. */
-CC_MUST enum cc_code cc_group_make(const char *name, const struct cc_group_limits *limits, struct cc_group *out_group,
-				   struct cc_err *err);
+/* Makes the group and writes its limits. A kind that cannot be held here is CC_EUNENFORCED and names it, with remedy (a
+ * clause) as the way out; nothing is left. */
+CC_MUST enum cc_code cc_group_make(const char *name, const struct cc_group_limits *limits, const char *remedy,
+				   struct cc_group *out_group, struct cc_err *err);
 /* This process goes into it, so that what it starts is born there, and out again. */
 CC_MUST enum cc_code cc_group_enter(const struct cc_group *group, struct cc_err *err);
 CC_MUST enum cc_code cc_group_leave(const struct cc_group *group, struct cc_err *err);
@@ -38,7 +38,10 @@ CC_MUST enum cc_code cc_group_leave(const struct cc_group *group, struct cc_err 
 int64_t cc_group_oom_kills(const struct cc_group *group);
 /* Kills what is in it and removes it. */
 void cc_group_remove(struct cc_group *group);
-/* Groups that were left behind: the name starts with prefix, and gone (NULL: of all of them) says so. */
+/* Groups that were left behind: the name starts with prefix, and gone (NULL: of all of them) says so. What still runs
+ * in them is killed. */
 void cc_group_sweep(const char *prefix, bool (*gone)(const char *name));
+/* The same, but one with a process in it stays: for names whose owner may be one that this process cannot see. */
+void cc_group_sweep_empty(const char *prefix);
 
 #endif

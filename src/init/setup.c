@@ -140,6 +140,7 @@ static enum cc_code read_setup(struct cc_init *init, int fd, struct cc_err *err)
 	if (code == CC_OK) {
 		snprintf(init->bridge, sizeof(init->bridge), "%s", cc_json_str(root, "bridge", ""));
 		init->threads = (unsigned)cc_json_int(root, "threads", CC_GATE_THREADS_MIN);
+		init->pids = cc_json_int(root, "pids", 0);
 		read_twin(init, root);
 	}
 	cc_json_doc_free(doc);
@@ -359,6 +360,7 @@ static void tell_failure(int control, const char *step, const struct cc_err *why
 	cc_jsonw_kstr(&w, "step", step);
 	cc_jsonw_kint(&w, "errno", why->sys);
 	cc_jsonw_kstr(&w, "text", why->what);
+	cc_jsonw_kint(&w, "code", why->code);
 	cc_jsonw_end(&w);
 	if (!message.failed && cc_tell_owner(control, message.data, message.len, NULL, 0, NULL) != CC_OK)
 		fprintf(stderr, "cc-init: %s: %s\n", step, why->what); /* the owner is gone */

@@ -30,6 +30,7 @@ struct cc_init {
 	int landlock_abi;
 	char bridge[4096]; /* socat, where it is to carry what the proxies get; empty: they have sockets of ours */
 	char capture_fault[200]; /* why programs without a proxy are not served; empty: they are, or nobody asked */
+	int64_t pids;            /* most processes and threads inside; 0: no limit of ours */
 	struct rlimit files;     /* as PID 1 was started: the programs get it back */
 };
 

@@ -25,6 +25,7 @@ enum { START_WAIT_MS = 30000 };
 struct word {
 	enum { WORD_LISTENER = 1, WORD_UP, WORD_FAILED } kind;
 	int error;
+	enum cc_code code;
 	char what[400];
 };
 
@@ -42,7 +43,7 @@ static void speak(int sock, const struct word *word, int fd)
 
 static _Noreturn void give_up(int sock, const struct cc_err *err)
 {
-	struct word word = {.kind = WORD_FAILED, .error = err->sys};
+	struct word word = {.kind = WORD_FAILED, .error = err->sys, .code = err->code};
 
 	snprintf(word.what, sizeof(word.what), "%s", err->what);
 	speak(sock, &word, -1);
@@ -61,6 +62,35 @@ static enum cc_code give_up_power(const struct rlimit *files, struct cc_err *err
 	if (setsid() < 0)
 		return cc_fail(err, CC_ESYS, errno, "setsid");
 	return CC_OK;
+}
+
+/* What is counted is the processes and threads of this user in the sandbox's own user namespace: the session's, and
+ * nobody else's. The kernel asks nothing of the host's root, whose id may be ours: so it is tried first whether this
+ * process, with one allowed and more there, can fork. */
+static enum cc_code limit_pids(int64_t pids, struct cc_err *err)
+{
+	struct rlimit one = {1, RLIM_INFINITY}, limit = {(rlim_t)pids, (rlim_t)pids};
+	pid_t child;
+
+	if (!pids)
+		return CC_OK;
+	if (getrlimit(RLIMIT_NPROC, &one) < 0 || limit.rlim_max > one.rlim_max)
+		limit.rlim_cur = limit.rlim_max = one.rlim_max; /* what was there is stricter, and stays */
+	one.rlim_cur = 1;
+	if (setrlimit(RLIMIT_NPROC, &one) < 0)
+		return cc_fail(err, CC_ESYS, errno, "the limit of processes");
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	if (child >= 0 || errno != EAGAIN)
+		return cc_fail(
+			err, CC_EUNENFORCED, 0,
+			"a limit of processes cannot be held here: there is no control group for it, and the kernel "
+			"holds the host's root to no resource limit of processes (run it as an ordinary user, or "
+			"where a control group is delegated)");
+	return setrlimit(RLIMIT_NPROC, &limit) < 0 ? cc_fail(err, CC_ESYS, errno, "the limit of processes") : CC_OK;
 }
 
 /* Runs probe in a child; its exit status. */
@@ -163,6 +193,8 @@ static enum cc_code enter(struct cc_init *init, int sock, struct cc_err *err)
 	int abi = init->landlock_abi, listener = -1, result;
 	enum cc_code code = give_up_power(&init->files, err);
 
+	if (code == CC_OK)
+		code = limit_pids(init->pids, err);
 	if (code != CC_OK)
 		return code;
 	if (!(init->off & CC_OFF_FLOOR)) {
@@ -268,9 +300,9 @@ static enum cc_code hear(struct cc_init *init, int kind, int *out_fd, struct cc_
 	memcpy(&word, msg.text, sizeof(word));
 	if (word.kind == WORD_FAILED) {
 		word.what[sizeof(word.what) - 1] = '\0';
-		*err = (struct cc_err){.code = CC_ESYS, .sys = word.error};
+		*err = (struct cc_err){.code = word.code, .sys = word.error};
 		snprintf(err->what, sizeof(err->what), "%s", word.what);
-		return CC_ESYS;
+		return word.code;
 	}
 	if ((int)word.kind != kind)
 		return cc_fail(err, CC_EPROTO, 0, "the zygote is confused");

@@ -2,6 +2,7 @@
 #include "mcp/mcp.h"
 
 #include "base/mem.h"
+#include "mcp/apart.h"
 #include "mcp/peer.h"
 
 #include <string.h>
@@ -16,6 +17,7 @@ struct server {
 	struct cc_mcp_peer peer;
 	struct cc_tools *tools;
 	struct cc_shell *shell;
+	struct cc_apart apart;
 	bool asks;                  /* the client can put a question to a person */
 	const struct cc_json *call; /* id of the call that runs */
 };
@@ -96,10 +98,42 @@ static void list(struct server *server, const char *id, const struct cc_json *pa
 	cc_mcp_peer_send(&server->peer, &answer);
 }
 
+static void answer_call(void *context, const char *id, bool failed, struct cc_view text)
+{
+	struct server *server = context;
+	struct cc_rpcw answer;
+
+	cc_rpcw_result(&answer, id);
+	cc_jsonw_object(&answer.w);
+	cc_jsonw_key(&answer.w, "content");
+	cc_jsonw_array(&answer.w);
+	cc_jsonw_object(&answer.w);
+	cc_jsonw_kstr(&answer.w, "type", "text");
+	cc_jsonw_key(&answer.w, "text");
+	cc_jsonw_view(&answer.w, text);
+	cc_jsonw_end(&answer.w);
+	cc_jsonw_end(&answer.w);
+	cc_jsonw_kbool(&answer.w, "isError", failed);
+	cc_jsonw_end(&answer.w);
+	cc_mcp_peer_send(&server->peer, &answer);
+}
+
+/* Until there is room for one more call beside this process, or, when all is asked for, until none is left. */
+static void wait_apart(struct server *server, bool all)
+{
+	while (all ? cc_apart_busy(&server->apart) : cc_apart_full(&server->apart)) {
+		struct pollfd entries[CC_APART_MAX];
+
+		cc_apart_watch(&server->apart, entries);
+		poll(entries, CC_APART_MAX, -1);
+		cc_apart_step(&server->apart, answer_call, server);
+	}
+}
+
 static void call(struct server *server, const char *id, const struct cc_json *params)
 {
 	const struct cc_json *args = cc_json_get(params, "arguments");
-	struct cc_rpcw answer;
+	const char *name = cc_json_str(params, "name", "");
 	struct cc_buf text;
 	struct cc_err err = {0};
 	bool failed;
@@ -109,23 +143,31 @@ static void call(struct server *server, const char *id, const struct cc_json *pa
 		return;
 	}
 	cc_buf_init(&text, ANSWER_MAX);
-	failed = cc_tool_call(server->tools, cc_json_str(params, "name", ""), args, &text, &err) != CC_OK;
+	if (cc_tool_walks(name)) {
+		wait_apart(server, false);
+		if (cc_apart_start(&server->apart, id, server->tools, name, args, ANSWER_MAX, &err) == CC_OK)
+			return;
+		failed = true;
+	} else {
+		failed = cc_tool_call(server->tools, name, args, &text, &err) != CC_OK;
+	}
 	if (failed)
 		cc_buf_addf(&text, "%s\n", err.what);
-	cc_rpcw_result(&answer, id);
-	cc_jsonw_object(&answer.w);
-	cc_jsonw_key(&answer.w, "content");
-	cc_jsonw_array(&answer.w);
-	cc_jsonw_object(&answer.w);
-	cc_jsonw_kstr(&answer.w, "type", "text");
-	cc_jsonw_key(&answer.w, "text");
-	cc_jsonw_view(&answer.w, cc_buf_view(&text));
-	cc_jsonw_end(&answer.w);
-	cc_jsonw_end(&answer.w);
-	cc_jsonw_kbool(&answer.w, "isError", failed || text.failed);
-	cc_jsonw_end(&answer.w);
-	cc_mcp_peer_send(&server->peer, &answer);
+	answer_call(server, id, failed || text.failed, cc_buf_view(&text));
 	cc_buf_done(&text);
+}
+
+/* What a call beside this process would have found is no longer wanted; one that runs in it looks for itself. */
+static void cancel(struct server *server, const struct cc_json *message)
+{
+	const struct cc_json *wanted = cc_json_get(cc_json_get(message, "params"), "requestId");
+	char id[CC_RPC_ID];
+
+	if (!wanted || strcmp(cc_json_str(message, "method", ""), "notifications/cancelled") != 0)
+		return;
+	cc_rpc_id_text(wanted, id);
+	if (strcmp(id, "null") != 0)
+		cc_apart_drop(&server->apart, id);
 }
 
 static const struct {
@@ -138,8 +180,10 @@ static void take(struct server *server, const struct cc_json *message)
 	char id[CC_RPC_ID];
 	const char *method = cc_json_str(message, "method", "");
 
-	if (!cc_json_get(message, "id"))
-		return; /* a notification: nothing of theirs needs an act here */
+	if (!cc_json_get(message, "id")) { /* a notification */
+		cancel(server, message);
+		return;
+	}
 	cc_rpc_id(message, id);
 	server->call = cc_json_get(message, "id");
 	for (size_t i = 0; i < CC_COUNT(methods); i++)
@@ -191,6 +235,22 @@ static enum cc_code run(void *context, const char *line, const char *cwd, long t
 	return cc_shell_run(server->shell, line, cwd, timeout, out, out_code, err);
 }
 
+/* The next message; calls beside this process are answered while it is waited for. */
+static struct cc_json_doc *next(struct server *server)
+{
+	while (cc_apart_busy(&server->apart) && !cc_mcp_peer_has(&server->peer)) {
+		struct pollfd entries[CC_APART_MAX + 1];
+
+		cc_apart_watch(&server->apart, entries);
+		entries[CC_APART_MAX] = (struct pollfd){.fd = server->peer.in, .events = POLLIN};
+		poll(entries, CC_COUNT(entries), -1);
+		if (entries[CC_APART_MAX].revents)
+			cc_mcp_peer_look(&server->peer);
+		cc_apart_step(&server->apart, answer_call, server);
+	}
+	return cc_mcp_peer_next(&server->peer);
+}
+
 void cc_mcp_serve(struct cc_tools *tools, struct cc_shell *session, int in, int out)
 {
 	struct server server = {.tools = tools, .shell = session};
@@ -202,9 +262,10 @@ void cc_mcp_serve(struct cc_tools *tools, struct cc_shell *session, int in, int 
 	tools->shell.run = session ? run : NULL;
 	if (session)
 		session->wait = (struct cc_shell_wait){in, out, cancelled, &server};
-	while ((doc = cc_mcp_peer_next(&server.peer))) {
+	while ((doc = next(&server))) {
 		take(&server, cc_json_root(doc));
 		cc_json_doc_free(doc);
 	}
+	wait_apart(&server, true);
 	cc_mcp_peer_done(&server.peer);
 }

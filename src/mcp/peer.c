@@ -118,6 +118,12 @@ struct cc_json_doc *cc_mcp_peer_next(struct cc_mcp_peer *peer)
 	}
 }
 
+bool cc_mcp_peer_has(struct cc_mcp_peer *peer)
+{
+	take_lines(peer);
+	return peer->waiting_count || peer->ended;
+}
+
 bool cc_mcp_peer_look(struct cc_mcp_peer *peer)
 {
 	return fill(peer, 0);

@@ -23,6 +23,8 @@ void cc_mcp_peer_init(struct cc_mcp_peer *peer, int in, int out);
 void cc_mcp_peer_done(struct cc_mcp_peer *peer);
 /* The next message; NULL at the end. A line that is no message is answered here. The caller frees it. */
 struct cc_json_doc *cc_mcp_peer_next(struct cc_mcp_peer *peer);
+/* Whether cc_mcp_peer_next would not wait: there is something, or the end. */
+bool cc_mcp_peer_has(struct cc_mcp_peer *peer);
 /* Reads what is there without waiting and keeps it for cc_mcp_peer_next. False: the other side is gone. */
 bool cc_mcp_peer_look(struct cc_mcp_peer *peer);
 /* Takes a notification of that name, whose params have that member equal to id, out of what waits. */

@@ -114,6 +114,9 @@ enum cc_code cc_owner_prepare(struct cc_owner *owner, struct cc_view text, struc
 	ask.cwd = spec->binds[0].host_path;
 	ask.backend = owner->ask.backend;
 	ask.agent = owner->ask.agent ? owner->ask.agent : "none";
+#ifdef CC_TWIN
+	ask.init = "cc-init-twin";
+#endif
 	code = cc_config_files(owner->env, ask.cwd, &spec->policy, err);
 	if (code == CC_OK)
 		code = cc_config_settle(&owner->ask, ask.cwd, owner->env, err);

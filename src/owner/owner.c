@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A daemon that is gone is found at the next poll. */
 static void tell(struct cc_owner *owner, struct cc_buf *text, const int *fds, size_t count)
@@ -112,11 +113,9 @@ static void forget(struct cc_owner *owner, int our_id)
 /* The kernel has killed something for the session's limit: told once, with the command that it was, where one ended. */
 static void tell_out_of_memory(struct cc_owner *owner, const struct cc_note *note)
 {
-	struct cc_event event = {.type = CC_EVENT_KILLED,
-				 .exec = theirs(owner, note->id),
-				 .content = cc_view_of("out of memory: the session's limit was reached")};
+	struct cc_event event;
 
-	if (cc_owner_out_of_memory(owner))
+	if (cc_held_out_of_memory(&owner->held, theirs(owner, note->id), &event))
 		cc_session_emit(owner->session, &event);
 }
 
@@ -162,6 +161,19 @@ static void on_note(void *context, struct cc_note *note)
 		owner->over = true;
 }
 
+static enum cc_code hold(struct cc_owner *owner, struct cc_err *err)
+{
+	char name[64];
+	struct cc_held_ask ask = {.name = name,
+				  .limits = owner->limits,
+				  .backend = owner->prepared.backend->kind,
+				  .remedy = "no control group was delegated to this server (its systemd unit has "
+					    "Delegate=yes)"};
+
+	snprintf(name, sizeof(name), CC_OWNER_GROUP "%d-%d", (int)getppid(), (int)getpid());
+	return cc_held_begin(&owner->held, &ask, err);
+}
+
 static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg, struct cc_err *err)
 {
 	struct cc_session_config config = {.sink = {owner, on_event, on_note}};
@@ -175,18 +187,24 @@ static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg
 		code = cc_owner_prepare(owner, cc_buf_view(&text), err);
 	cc_buf_done(&text);
 	if (code == CC_OK)
-		code = cc_owner_limit(owner, err);
+		code = hold(owner, err);
 	if (code == CC_OK)
 		code = cc_prepare_launch(&owner->prepared, &config.launch, err);
 	if (code != CC_OK)
 		return code;
+#ifdef CC_TWIN
+	/* one daemon for all steps: the session's name says which one is to fail */
+	if (strncmp(owner->ask.spec.session_id, "fail-", 5) == 0)
+		config.launch.fail_at = owner->ask.spec.session_id + 5;
+#endif
+	config.launch.pids = cc_held_launch_pids(&owner->held);
 	config.session_id = owner->ask.spec.session_id;
 	config.backend = owner->prepared.backend;
 	code = cc_session_launch(&config, &owner->session, err);
 	if (code == CC_OK) /* whole only now: what git has said is in the plan */
 		code = cc_owner_environment(owner, err);
 	if (code == CC_OK)
-		code = cc_owner_leave_group(owner, err);
+		code = cc_held_started(&owner->held, err);
 	if (code == CC_OK && owner->limits.wall)
 		owner->deadline = cc_clock_ms() + owner->limits.wall * 1000;
 	return code;
@@ -201,7 +219,7 @@ static void tell_up(struct cc_owner *owner)
 	begin(&w, &text, "up");
 	cc_jsonw_kstr(&w, "backend", cc_backend_name(owner->prepared.backend->kind));
 	cc_jsonw_kstr(&w, "workdir", owner->prepared.workdir);
-	cc_owner_write_limits(owner, &w);
+	cc_held_write(&owner->held, &w);
 	cc_owner_write_environment(owner, &w);
 	cc_jsonw_end(&w);
 	tell(owner, &text, NULL, 0);
@@ -424,8 +442,7 @@ int cc_owner_main(int link, char *const *env)
 	}
 	cc_session_free(owner.session);
 	cc_proc_end_all();
-	if (owner.grouped)
-		cc_group_remove(&owner.group);
+	cc_held_end(&owner.held);
 	cc_strv_done(&owner.env_base);
 	cc_prepared_done(&owner.prepared);
 	cc_ask_run_done(&owner.ask);

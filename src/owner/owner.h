@@ -6,7 +6,7 @@
 #define CC_OWNER_OWNER_H
 
 #include "cli/options.h"
-#include "group/group.h"
+#include "session/limits.h"
 #include "session/prepare.h"
 #include "session/session.h"
 #include "wire/request.h"
@@ -23,9 +23,7 @@ struct cc_owner {
 	bool sanitised; /* with backend none: what loads code or redirects trust is taken out */
 	struct cc_strv env_base;
 	int64_t deadline; /* wall clock limit, 0 = none */
-	struct cc_group group;
-	bool grouped;
-	int64_t oom_kills; /* told so far */
+	struct cc_held held;
 	enum cc_state told;
 	bool over;
 	struct { /* the daemon's number of a command and the session's; 0 = free */
@@ -43,12 +41,5 @@ CC_MUST enum cc_code cc_owner_prepare(struct cc_owner *owner, struct cc_view tex
  * it came about, and the names of what is not passed on. */
 CC_MUST enum cc_code cc_owner_environment(struct cc_owner *owner, struct cc_err *err);
 void cc_owner_write_environment(const struct cc_owner *owner, struct cc_jsonw *w);
-
-/* Limits of memory, processes and CPU: before the launch, after it, and at the end of a command that was killed. */
-CC_MUST enum cc_code cc_owner_limit(struct cc_owner *owner, struct cc_err *err);
-CC_MUST enum cc_code cc_owner_leave_group(struct cc_owner *owner, struct cc_err *err);
-bool cc_owner_out_of_memory(struct cc_owner *owner);
-/* What is held, and by what. */
-void cc_owner_write_limits(const struct cc_owner *owner, struct cc_jsonw *w);
 
 #endif

@@ -43,6 +43,13 @@ struct cc_foreign {
 
 #define CC_FOREIGN_DEV "@dev"
 
+/* What the caller left open for its command, under these numbers; as in the exec message, more are a refusal. */
+enum { CC_INHERIT_MAX = 16, CC_INHERIT_HIGHEST = 255 };
+struct cc_inherited {
+	int fds[CC_INHERIT_MAX];
+	size_t count;
+};
+
 /* argv: bubblewrap's words without its name, --args already put in place. exists: whether the host has that path. */
 CC_MUST enum cc_code cc_foreign_read(char *const *argv, char *const *env, bool (*exists)(const char *path),
 				     struct cc_foreign *out, struct cc_err *err);

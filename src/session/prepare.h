@@ -21,7 +21,7 @@ struct cc_prepare_ask {
 	const char *bridge_dir;           /* --bridge socat, or NULL */
 	bool ssh_agent;                   /* the socket of SSH_AUTH_SOCK is lent */
 	bool rules_only;                  /* explain, policy: no backend, no plan */
-	const struct cc_foreign *foreign; /* NULL, or whose mounts spec has (session/foreign.h) */
+	const struct cc_foreign *foreign; /* NULL, or whose mounts spec has (plan/foreign.h) */
 };
 
 struct cc_prepared {

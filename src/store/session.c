@@ -17,6 +17,22 @@ static enum cc_code begin(struct cc_store *store, struct cc_err *err)
 	return code;
 }
 
+/* What is too old goes as the new one comes, so that a server that runs for months keeps no more than one that is
+ * started every day. One that still lives is left for the next start. */
+static enum cc_code forget_old(struct cc_store *store, int64_t newest, struct cc_err *err)
+{
+	static const char *const statements[] = {
+		"DELETE FROM sessions WHERE n = ?1 AND state = 'destroyed'",
+		"DELETE FROM runs WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE n = ?1)",
+		"DELETE FROM events WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE n = ?1)",
+	};
+	enum cc_code code = begin(store, err);
+
+	for (size_t i = 0; code == CC_OK && i < CC_COUNT(statements); i++)
+		code = cc_store_run(store, err, statements[i], "i", newest - CC_STORE_SESSIONS_KEPT);
+	return code;
+}
+
 enum cc_code cc_store_session_add(struct cc_store *store, const struct cc_store_session *session, int64_t *out_n,
 				  struct cc_err *err)
 {
@@ -29,6 +45,8 @@ enum cc_code cc_store_session_add(struct cc_store *store, const struct cc_store_
 
 	if (code == CC_OK)
 		*out_n = sqlite3_last_insert_rowid(store->db);
+	if (code == CC_OK && *out_n > CC_STORE_SESSIONS_KEPT)
+		code = forget_old(store, *out_n, err);
 	return code == CC_OK ? cc_store_flush(store, err) : code;
 }
 

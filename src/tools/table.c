@@ -19,10 +19,10 @@ const struct cc_tool cc_tools_table[] = {
 	 OBJECT(STR("path", "absolute, or below the working directory") "," NUM("offset", "first line, from 1") "," NUM(
 			"limit", "lines, at most 2000") "," STR("sel", "N, A-B or A+n instead of offset and limit"),
 		"\"path\""),
-	 CC_TIER_READ, cc_tool_read},
+	 CC_TIER_READ, cc_tool_read, false},
 	{"write", "Writes a whole file; directories on the way are made.",
 	 OBJECT(STR("path", "the file") "," STR("content", "all of it"), "\"path\",\"content\""), CC_TIER_WRITE,
-	 cc_tool_write},
+	 cc_tool_write, false},
 	{"edit", "Replaces texts in a file; each old_text must be there exactly once, unless replace_all is true.",
 	 OBJECT(STR("path", "the file") "," STR("old_text", "what is there") "," STR(
 			"new_text",
@@ -33,7 +33,7 @@ const struct cc_tool cc_tools_table[] = {
 							      "what comes instead") ",\"replace_all\":{\"type\":\"boolean\"}",
 						      "\"old_text\",\"new_text\"") "}",
 		"\"path\""),
-	 CC_TIER_WRITE, cc_tool_edit},
+	 CC_TIER_WRITE, cc_tool_edit, false},
 	{"apply_patch", "Replaces lines of files by number; all files or none. file_hash is what read said.",
 	 OBJECT("\"edits\":{\"type\":\"array\",\"items\":" OBJECT(
 			STR("path", "the file") "," STR("file_hash", "from read") "," NUM(
@@ -43,29 +43,37 @@ const struct cc_tool cc_tools_table[] = {
 											      "the new lines"),
 			"\"path\",\"file_hash\",\"start_line\",\"end_line\",\"replacement\"") "}",
 		"\"edits\""),
-	 CC_TIER_WRITE, cc_tool_apply_patch},
+	 CC_TIER_WRITE, cc_tool_apply_patch, false},
 	{"search", "Finds lines by an extended regular expression: path:line:text, at most 200.",
 	 OBJECT(STR("pattern", "POSIX extended regular expression") "," STR("path", "directory to start in") "," STR(
 			"glob", "only files with such names"),
 		"\"pattern\""),
-	 CC_TIER_READ, cc_tool_search},
+	 CC_TIER_READ, cc_tool_search, true},
 	{"find", "Finds files by a name pattern, newest first, at most 200.",
 	 OBJECT(STR("pattern", "*.c, src/**/x.h") "," STR("path", "directory to start in"), "\"pattern\""),
-	 CC_TIER_READ, cc_tool_find},
+	 CC_TIER_READ, cc_tool_find, true},
 	{"search_files", "Finds files whose path has the letters of the query in their order, best first.",
 	 OBJECT(STR("query", "letters of the path") "," NUM("limit", "at most 100"), "\"query\""), CC_TIER_READ,
-	 cc_tool_search_files},
+	 cc_tool_search_files, true},
 	{"bash", "Runs a command line in the sandbox.",
 	 OBJECT(STR("command", "for bash -c") "," NUM("timeout", "seconds, 1 to 3600; 120 if absent") "," STR(
 			"cwd", "directory to start in"),
 		"\"command\""),
-	 CC_TIER_EXEC, cc_tool_bash},
+	 CC_TIER_EXEC, cc_tool_bash, false},
 };
 const size_t cc_tools_count = CC_COUNT(cc_tools_table);
 
 bool cc_tool_offered(const struct cc_tool *tool, enum cc_mode mode)
 {
 	return tool->tier == CC_TIER_READ || cc_mode_writes(mode);
+}
+
+bool cc_tool_walks(const char *name)
+{
+	for (size_t i = 0; i < cc_tools_count; i++)
+		if (strcmp(cc_tools_table[i].name, name) == 0)
+			return cc_tools_table[i].walks;
+	return false;
 }
 
 enum cc_code cc_tool_call(struct cc_tools *tools, const char *name, const struct cc_json *args, struct cc_buf *out,

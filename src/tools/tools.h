@@ -57,12 +57,14 @@ struct cc_tool {
 	const char *schema; /* of its arguments: JSON */
 	enum cc_tier tier;
 	cc_tool_run *run;
+	bool walks; /* over a tree: it may take long, and only reads */
 };
 extern const struct cc_tool cc_tools_table[];
 extern const size_t cc_tools_count;
 
 /* Is it offered in that mode? What changes files is not, where the mode only reads, nor is bash. */
 bool cc_tool_offered(const struct cc_tool *tool, enum cc_mode mode);
+bool cc_tool_walks(const char *name);
 /* The named tool, if it is offered. CC_ENOTFOUND names those that are. */
 CC_MUST enum cc_code cc_tool_call(struct cc_tools *tools, const char *name, const struct cc_json *args,
 				  struct cc_buf *out, struct cc_err *err);

@@ -3,6 +3,7 @@
 
 #include "backend/linux/facts.h"
 #include "cli/run.h"
+#include "verbs/foreign.h"
 
 #include <limits.h>
 #include <signal.h>

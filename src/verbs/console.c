@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DATA_DIR "--data-dir"
+
 static enum cc_code ask_url(const char *sock, struct cc_buf *out_url, struct cc_err *err)
 {
 	CC_AUTO(cc_json_doc) doc = NULL;
@@ -76,8 +78,19 @@ static void open_browser(const char *sock, const char *url, char *const *env)
 		cc_say("the browser was not opened: %s", err.what);
 }
 
+/* The data directory of --data-dir DIR or --data-dir=DIR, else NULL; *argv is on its last word then. */
+static const char *take_data_dir(char *const **argv)
+{
+	const char *word = **argv;
+
+	if (strncmp(word, DATA_DIR "=", sizeof(DATA_DIR)) == 0)
+		return word + sizeof(DATA_DIR);
+	return strcmp(word, DATA_DIR) == 0 && (*argv)[1] ? *++*argv : NULL;
+}
+
 int cc_verb_console(char *const *argv, char *const *env)
 {
+	const char *data_dir = NULL, *said;
 	char sock[PATH_MAX];
 	struct cc_buf url;
 	struct cc_err err = {0};
@@ -89,11 +102,16 @@ int cc_verb_console(char *const *argv, char *const *env)
 			open_it = false;
 			continue;
 		}
-		cc_say("unknown option \"%s\"; usage: ccbox console [--no-open]", *argv);
+		said = take_data_dir(&argv);
+		if (said) {
+			data_dir = said;
+			continue;
+		}
+		cc_say("unknown option \"%s\"; usage: ccbox console [--no-open] [--data-dir DIR]", *argv);
 		return CC_EXIT_NOT_ESTABLISHED;
 	}
 	cc_buf_init(&url, 1024);
-	code = cc_place_socket(env, sock, &err);
+	code = cc_place_socket(data_dir, env, sock, &err);
 	if (code == CC_OK)
 		code = ask_url(sock, &url, &err);
 	if (code == CC_OK) {

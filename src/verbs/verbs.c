@@ -42,7 +42,7 @@ const struct cc_verb_row cc_verbs[] = {
 	{"apply", "ccbox apply [OPTIONS] [RUN [--accept|--discard]]",
 	 "bring what a session with --copy made back as a branch, or throw it away; alone: what waits", cc_verb_apply,
 	 CC_FOR_EXPLAIN},
-	{"console", "ccbox console [--no-open]",
+	{"console", "ccbox console [--no-open] [--data-dir DIR]",
 	 "the page of the daemon: prints an address that signs a browser in, once, and opens it", cc_verb_console, 0},
 	{"launch", "ccbox launch [OPTIONS]", "a sandbox in cc_server, ready for commands; prints its name",
 	 cc_verb_launch, CC_FOR_LAUNCH},

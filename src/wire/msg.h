@@ -16,18 +16,20 @@
  *   listeners {kinds, roots: ["MAJOR:MINOR:INODE"]}   roots: which directory each bind of the host has become, in rule
  *                                               order; fds: one socket per word of kinds, made inside: "proxy" (per
  * port of setup.listen), "host" (per host port), "catch" and "dns" (transparent) sockets {} fds: as many TCP sockets of
- * the inside as were asked for ready   {facts:{landlock, threads, ...}} failed  {step, errno, text} then init exits
- * 125: nothing was started started {id, pid}                           [fds: PTY master] refused {id, errno, text} exec
- * could not start: 126/127 are made from errno by the owner exit    {id, code} or {id, signal}          after the
- * process was reaped stopped {id}                                it stopped (a program that suspends itself); signal
- * SIGCONT wakes it violation {action, verb, target, spelled, rule, grant, pid, process, count, raw} notice  {text,
- * flagged...}                  level-flag events and diagnostics: {kind:"flag", target, rule, ...} file    {id, size}
- * or {id, errno}           fds: the file, read-only names   {id, errno}                         fds: memfile,
- * NUL-separated relative names frozen {} / thawed {}
+ * the inside as were asked for ready   {facts:{landlock, threads, ...}} failed  {step, errno, text, code: of enum
+ * cc_code} then init exits 125: nothing was started started {id, pid}                           [fds: PTY master]
+ * refused {id, errno, text} exec could not start: 126/127 are made from errno by the owner exit    {id, code} or {id,
+ * signal}          after the process was reaped stopped {id}                                it stopped (a program that
+ * suspends itself); signal SIGCONT wakes it violation {action, verb, target, spelled, rule, grant, pid, process, count,
+ * raw} notice  {text, flagged...}                  level-flag events and diagnostics: {kind:"flag", target, rule, ...}
+ * file    {id, size} or {id, errno}           fds: the file, read-only names   {id, errno}                         fds:
+ * memfile, NUL-separated relative names frozen {} / thawed {}
  *
  * setup document: {v:1, rules:<ruleset>, listen:[3128,1080], threads:2, off:[...], fail_at:STEP}
  *   "off" (twin builds only): "gate" "filter" "floor" "mounts" "capture", to show that an attack test detects.
  *   "bridge" (with an empty listen): the path of socat, which cc-init starts for either proxy port.
+ *   "pids": most processes and threads of this user namespace (RLIMIT_NPROC of the zygote); where it does not hold,
+ *   the launch fails.
  *   "fail_at" (twin builds only): the step of cc-init that is made to fail.
  * argument block: "ARGC ENVC\n" then ARGC + ENVC NUL-terminated strings; argv[0] is looked up in the PATH of env.
  *

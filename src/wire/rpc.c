@@ -20,7 +20,11 @@ struct cc_json_doc *cc_rpc_parse(struct cc_view line, enum cc_rpc_error *out_err
 
 void cc_rpc_id(const struct cc_json *message, char out[CC_RPC_ID])
 {
-	const struct cc_json *id = cc_json_get(message, "id");
+	cc_rpc_id_text(cc_json_get(message, "id"), out);
+}
+
+void cc_rpc_id_text(const struct cc_json *id, char out[CC_RPC_ID])
+{
 	struct cc_buf text;
 	struct cc_jsonw w;
 

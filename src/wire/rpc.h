@@ -20,6 +20,8 @@ struct cc_json_doc *cc_rpc_parse(struct cc_view line, enum cc_rpc_error *out_err
 
 /* The message's id as JSON; "null" when it has none that could be answered. */
 void cc_rpc_id(const struct cc_json *message, char out[CC_RPC_ID]);
+/* The same of an id by itself, which may be NULL. */
+void cc_rpc_id_text(const struct cc_json *id, char out[CC_RPC_ID]);
 
 /* A message that is being written: begun here, its last value put in by the caller, then ended. */
 struct cc_rpcw {

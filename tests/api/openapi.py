@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -39,14 +40,13 @@ def schema(part):
 
 # The tables.
 routes = set()
-for name in ["server/" + n for n in sorted(os.listdir(source + "/src/server"))] + ["console/open.c"]:
+for name in ["server/" + n for n in sorted(os.listdir(source + "/src/server"))] + ["console/open.c", "console/login.c"]:
     if name.endswith(".c"):
         text = open(source + "/src/" + name).read()
         routes |= {(m.lower(), p) for m, p in re.findall(r'\{"(GET|POST|PUT|DELETE|PATCH)", "(/[^"]*)"', text)}
 described = {(m, p) for p, item in description["paths"].items() for m in item if m != "parameters"}
-served = {(m, p) for m, p in described if not p.startswith(("/v1/console", "/console"))}
 row(routes - described == set(), "every route is described", routes - described)
-row(served - routes == set(), "every description has its route", served - routes)
+row(described - routes == set(), "every description has its route", described - routes)
 row(all(jsonschema.Draft202012Validator.check_schema({**s, "components": description["components"]}) is None
         for s in description["components"]["schemas"].values()), "the schemas are schemas")
 
@@ -77,13 +77,16 @@ for gone in ("XDG_RUNTIME_DIR", "CC_SERVER_DATA_DIR", "CC_SERVER_SOCKET"):
     env.pop(gone, None)
 daemon = subprocess.Popen([server, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True)
 port = int(daemon.stdout.readline().rsplit(":", 1)[1])
-daemon.stdout.readline()
+local = daemon.stdout.readline().split(" on ", 1)[1].strip()
 token = open(base + "/data/ccbox-server/token").read().strip()
 called = set()
 
 
-def call(method, path, body=None, auth=True, raw=None):
+def call(method, path, body=None, auth=True, raw=None, unix=False):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    if unix:
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(local)
     headers = {"Authorization": "Bearer " + token} if auth else {}
     data = raw if raw is not None else json.dumps(body).encode() if body is not None else None
     connection.request(method.upper(), path, data, headers)
@@ -91,7 +94,7 @@ def call(method, path, body=None, auth=True, raw=None):
     return answer.status, answer.getheader("content-type", ""), answer.read()
 
 
-def check(method, pattern, values=None, query="", body=None, want=None, auth=True, raw=None, valid=True):
+def check(method, pattern, values=None, query="", body=None, want=None, auth=True, raw=None, valid=True, unix=False):
     """One call. valid: the body is one that the description allows."""
     path = pattern
     for name, value in (values or {}).items():
@@ -103,7 +106,7 @@ def check(method, pattern, values=None, query="", body=None, want=None, auth=Tru
         agrees = schema(request["schema"]).is_valid(body) == valid
         if not agrees:
             return row(False, label, "the description %s this body: %s" % ("refuses" if valid else "allows", body))
-    status, kind, text = call(method, path + query, body, auth, raw)
+    status, kind, text = call(method, path + query, body, auth, raw, unix)
     called.add((method, pattern, str(status)))
     if status != want:
         return row(False, label, (status, text))
@@ -112,6 +115,8 @@ def check(method, pattern, values=None, query="", body=None, want=None, auth=Tru
         return row(False, label, "not described: %s %s" % (status, kind))
     if kind == "application/json":
         value = json.loads(text)
+    elif kind.startswith("text/plain"):
+        value = text.decode()
     elif kind == "text/event-stream":
         value = [json.loads(line[6:]) for line in text.decode().splitlines() if line.startswith("data: ")]
     else:
@@ -235,7 +240,14 @@ try:
     check("get", "/v1/runs/{id}/events", of, want=200)
     row("new.txt" in check("get", "/v1/runs/{id}/diff", of, want=200)["diff"], "the diff has the change", check("get", "/v1/runs/{id}", of, want=200))
     check("get", "/v1/runs/{id}/diff", {"id": "r-0"}, want=404)
-    good = {(m, p, s) for m, p in routes & described for s in description["paths"][p][m]["responses"] if s[0] == "2"}
+    check("post", "/v1/console/login", want=403)
+    login = check("post", "/v1/console/login", want=201, unix=True)
+    key = login["url"].split("/console/login", 1)[1]
+    check("get", "/console/login", query=key, want=303, auth=False)
+    check("get", "/console/login", query=key, want=403, auth=False)
+    check("post", "/v1/console/logout", want=204)
+    check("post", "/v1/console/logout", want=401, auth=False)
+    good = {(m, p, s) for m, p in routes & described for s in description["paths"][p][m]["responses"] if s[0] in "23"}
     row(good - called == set(), "every good answer that is described was seen", good - called)
 finally:
     daemon.terminate()

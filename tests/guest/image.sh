@@ -42,14 +42,21 @@ printf 'passwd: files\ngroup: files\nhosts: files\n' >"$root/etc/nsswitch.conf"
 printf '127.0.0.1 localhost\n' >"$root/etc/hosts"
 : >"$root/etc/resolv.conf"
 
-for name in ccbox cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do cp "$build/$name" "$root/opt/ccbox/"; done
+for name in ccbox cc-init cc-proxy cc-connect cc_server cc-session cc-keeper ccbox-twin cc-init-twin; do cp "$build/$name" "$root/opt/ccbox/"; done
 libraries "$build/ccbox"
+libraries "$build/cc_server"
+# the loop of libwebsockets is a library that it loads by itself
+for lib in "$(ldd "$build/cc_server" | sed -n 's|.*=> \(.*\)/libwebsockets\.so.*|\1|p')"/libwebsockets-evlib_uv*.so; do
+	case $lib in /usr/*) to=$root$lib ;; *) to=$root/usr$lib ;; esac
+	mkdir -p "${to%/*}" && cp -L "$lib" "$to"
+	libraries "$lib"
+done
 for name in "$build"/tests/attack/attack-* "$build/tests/attack/init-session" "$build/tests/integration/deny-syscall"; do
 	[ -x "$name" ] && [ -f "$name" ] || continue
 	cp "$name" "$root/opt/ccbox/tests/"
 	libraries "$name"
 done
-cp "$source"/tests/attack/git-*.sh "$source"/tests/guest/inside.sh "$root/opt/ccbox/tests/"
+cp "$source"/tests/attack/git-*.sh "$source"/tests/guest/inside.sh "$source"/tests/guest/limits.sh "$root/opt/ccbox/tests/"
 # Programs of the other two ABIs that an x86-64 kernel may run: a compiler is enough, there is no library in them.
 for abi in 32 x32; do
 	"${CC:-cc}" -m$abi -O1 -nostdlib -static -ffreestanding -fno-pic -fno-pie -no-pie -fno-stack-protector -fcf-protection=none \

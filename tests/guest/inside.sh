@@ -69,6 +69,8 @@ says() { # LABEL, status, a text that is said, COMMAND...: with nothing started
 	fi
 }
 
+# shellcheck source=tests/guest/limits.sh
+. ./limits.sh
 attacks() {
 	for family in names links meta sock sys; do attack both $family ./attack-$family; done
 	attack both tricks ./attack-tricks 200

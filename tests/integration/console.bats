@@ -89,3 +89,22 @@ page() { curl -sS -o "$BASE/body" -D "$BASE/head" -w '%{http_code}' "$@"; }
 	[ "$status" -eq 125 ]
 	[[ $output == *"is cc_server running?"* ]]
 }
+
+@test "ccbox console --data-dir: the server that was started with it, whatever else runs" {
+	daemon
+	"$CC_SERVER" --port 0 --data-dir "$BASE/other" >"$BASE/other.out" 2>/dev/null 3>&- &
+	other=$!
+	for _ in $(seq 400); do grep -q 'listening on /' "$BASE/other.out" && break; sleep 0.05; done
+	there=$(sed -n 's/^listening on \(http.*\)/\1/p' "$BASE/other.out")
+	[ "$there" != "$URL" ]
+	[[ $("$CCBOX" console --data-dir "$BASE/other") == "$there/console/login?key="* ]]
+	[[ $("$CCBOX" console --no-open "--data-dir=$BASE/other") == "$there/console/login?key="* ]]
+	[[ $("$CCBOX" console) == "$URL/console/login?key="* ]]
+	kill $other
+	wait $other
+	for words in "--data-dir $BASE/other" "--data-dir" "--data-dir other" "--data-dirs"; do
+		run "$CCBOX" console $words
+		echo "$output"
+		[ "$status" -eq 125 ]
+	done
+}

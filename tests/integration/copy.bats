@@ -35,8 +35,8 @@ nothing_left() { [ -z "$(ls "$COPIES")" ] && ! ls -d "$COPIES"/.trash.* 2>/dev/n
 	run -0 "$CCBOX" apply "$id"
 	[[ "$output" == *"$PWD has the branch cc/run/$id"* ]]
 	[ "$(git show "cc/run/$id:d/n")" = "$(printf 'one\ntwo')" ]
-	! git cat-file -e "cc/run/$id:d/b.txt"
-	! git cat-file -e "cc/run/$id:d/t.ign"
+	no git cat-file -e "cc/run/$id:d/b.txt"
+	no git cat-file -e "cc/run/$id:d/t.ign"
 	[ "$(git log -1 --format=%an "cc/run/$id~1")" = Tester ]
 	[ "$(git status --porcelain)" = "$(printf ' M a.txt\n?? untracked')" ]
 	nothing_left
@@ -102,7 +102,7 @@ nothing_left() { [ -z "$(ls "$COPIES")" ] && ! ls -d "$COPIES"/.trash.* 2>/dev/n
 	other=$(git -C "$BASE/private" rev-parse HEAD)
 	copy --backend none -- sh -c "echo '$BASE/private/.git/objects' >>.git/objects/info/alternates; git update-ref HEAD $other; git show HEAD:s; echo w >w"
 	run -0 "$CCBOX" apply "$(waiting)"
-	! git cat-file -e "$other"
+	no git cat-file -e "$other"
 	git branch --list 'cc/*' | grep -q cc/run
 }
 

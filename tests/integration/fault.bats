@@ -2,6 +2,7 @@
 # Faults: each launch step made to fail, and every process of ours killed at any moment. The only accepted outcome is that nothing
 # was started, or that everything ended, and that the host is as it was.
 load lib
+load server
 
 TWIN=$(dirname "$CCBOX")/ccbox-twin
 
@@ -55,6 +56,45 @@ fail_step() {
 @test "a failed launch is an event that says why" {
 	CCBOX_TWIN_FAIL=zygote run "$TWIN" run --quiet -- true
 	"$CCBOX" events --json | grep -q '"type":"killed"'
+}
+
+# A daemon whose owners fail the step that the session's name says: fail-STEP.
+failing_daemon() {
+	mkdir "$BASE/twin"
+	cp "$(dirname "$CCBOX")"/{cc_server,cc-init,cc-init-twin,cc-proxy,cc-connect} "$BASE/twin"
+	cp "$(dirname "$CCBOX")/cc-session-twin" "$BASE/twin/cc-session"
+	CC_SERVER=$BASE/twin/cc_server
+	daemon
+}
+
+@test "every launch step made to fail in the daemon: the error and an event say why, nothing is started or left, others go on" {
+	failing_daemon
+	launch good
+	held=
+	launch fail-ready '"limits":{"pids":200}' | grep -q unenforceable || held=',"limits":{"pids":200}'
+	before=$(tree_hash .)
+	open=$(ls "/proc/$SERVER/fd" | wc -l)
+	for step in bwrap proxy setup listen policy ready devpts limits proc self go power gate zygote reach proof confine; do
+		launch "fail-$step" "\"mode\":\"chat\"$held" >"$BASE/answer"
+		echo "$step: $(cat "$BASE/answer")"
+		grep -q 'made to fail by the test' "$BASE/answer"
+		api GET "/v1/sandboxes/fail-$step" >"$BASE/handle"
+		[ "$(field state <"$BASE/handle")" = destroyed ]
+		grep -q '"reason":"could not .*made to fail by the test' "$BASE/handle"
+		api GET "/v1/sandboxes/fail-$step/events?follow=0&format=lines" >"$BASE/ev"
+		grep '"type":"killed"' "$BASE/ev" | grep -q 'made to fail by the test'
+		no grep -q '"type":"ready"' "$BASE/ev"
+		in_box "fail-$step" 'touch started' | grep -q '"code":"not-found"'
+		[ ! -e started ]
+		[ "$(in_box good 'echo on' | text_of stdout)" = on ]
+	done
+	[ "$before" = "$(tree_hash .)" ]
+	[ "$(ls "/proc/$SERVER/fd" | wc -l)" -eq "$open" ]
+	[ -z "$(find /sys/fs/cgroup -maxdepth 6 -name "ccbox-session-$SERVER-*" 2>/dev/null)" ]
+	# the owners are gone; the good session's is the only one
+	[ "$(pgrep -P "$SERVER" | wc -l)" -eq 1 ]
+	api DELETE /v1/sandboxes/good
+	nothing_left
 }
 
 # Children of a process, by name.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Limits of a session: held by the kernel, or the session does not start. Version 1 groups where the tests run as root on a
-# host that has them, version 2 where a group was delegated; an ordinary user without either is refused.
+# host that has them, version 2 where a group was delegated (and in the guests, tests/guest); without either, a user's
+# processes are held by a resource limit of the sandbox's own user namespace, and the rest is refused.
 load lib
 load server
 
@@ -20,14 +21,21 @@ groups_left() { find /sys/fs/cgroup -maxdepth 6 -name "ccbox-session-$SERVER-*" 
 		. "$1/lib.bash"; . "$1/server.bash"
 		cd "$BASE/proj"
 		daemon
-		for limit in '"memoryBytes":100000000' '"pids":100' '"cpuPercent":50'; do launch x "\"limits\":{$limit}"; done
+		for limit in '"memoryBytes":100000000' '"pids":100' '"cpuPercent":50'; do launch "x${#limit}" "\"limits\":{$limit}"; done
 		launch w '"limits":{"wallSeconds":100}'
 		down
 	SH
 	run unshare -Urm bash "$BASE/none.sh" "$BATS_TEST_DIRNAME"
 	echo "$output"
-	[ "$(grep -o '"code":"unenforceable"' <<<"$output" | wc -l)" -eq 3 ]
-	for word in "limit of memory" "limit of processes" "limit of CPU" '"wallSeconds":{"value":100,"heldBy":"timer"}'; do [[ $output == *"$word"* ]]; done
+	refused=3
+	[ "$(id -u)" = 0 ] || refused=2
+	[ "$(grep -o '"code":"unenforceable"' <<<"$output" | wc -l)" -eq $refused ]
+	if [ $refused = 3 ]; then
+		[[ $output == *"limit of processes cannot be held"*"host's root"* ]]
+	else
+		[[ $output == *'"pids":{"value":100,"heldBy":"rlimit"}'* ]]
+	fi
+	for word in "limit of memory" "limit of CPU" '"wallSeconds":{"value":100,"heldBy":"timer"}'; do [[ $output == *"$word"* ]]; done
 }
 
 @test "the handle says what is held, and by what" {
@@ -102,4 +110,63 @@ groups_left() { find /sys/fs/cgroup -maxdepth 6 -name "ccbox-session-$SERVER-*" 
 	for _ in $(seq 100); do [ -z "$(find /sys/fs/cgroup -maxdepth 6 -name "ccbox-session-$old-*" 2>/dev/null)" ] && break; sleep 0.05; done
 	[ -z "$(find /sys/fs/cgroup -maxdepth 6 -name "ccbox-session-$old-*" 2>/dev/null)" ]
 	nothing_left
+}
+
+# as many sleeps as start
+sleeps='i=0; while [ $i -lt 100 ]; do sleep 2 & i=$((i + 1)); echo $i; done; wait'
+
+@test "ccbox run: memory is held, the person is told, and nothing of the group stays" {
+	can || skip "no control group of ours"
+	run "$CCBOX" run --quiet --no-pty --memory 100M -- sh -c 'python3 -c "b = bytearray(300000000)"; echo "then $?"'
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"then 137"* && $output == *"its memory was used up (--memory)"* ]]
+	"$CCBOX" events --json | grep '"type":"killed"' | grep -q 'out of memory'
+	run "$CCBOX" run --quiet --no-pty -- sh -c 'python3 -c "b = bytearray(300000000)"; echo "then $?"'
+	[[ $output == *"then 0"* ]]
+	[ -z "$(find /sys/fs/cgroup -maxdepth 6 -name 'ccbox-run-*' -newer "$BASE/can" 2>/dev/null)" ]
+}
+
+@test "ccbox run: what cannot be held is not run, and the way out is named" {
+	for limit in '--memory 100M' '--cpu 50'; do
+		run unshare -Urm sh -c 'mount -t tmpfs tmpfs /sys/fs/cgroup 2>/dev/null || umount -l /sys/fs/cgroup
+			exec "$@"' _ "$CCBOX" run --quiet $limit -- touch started
+		echo "$output"
+		[ "$status" -eq 125 ]
+		[[ $output == *"cannot be held here"*"systemd-run --user --scope"*"binds one process, not a session"* ]]
+	done
+	run unshare -Urm sh -c 'mount -t tmpfs tmpfs /sys/fs/cgroup 2>/dev/null || umount -l /sys/fs/cgroup
+		exec "$@"' _ "$CCBOX" run --quiet --backend none --pids 100 -- touch started
+	[ "$status" -eq 125 ]
+	[ ! -e started ]
+}
+
+@test "an ordinary user without a control group: processes are held by a resource limit of the sandbox's own" {
+	[ "$(id -u)" != 0 ] || skip "the kernel holds root to no such limit"
+	run "$CCBOX" run --quiet --no-pty --pids 60 -- sh -c "$sleeps"
+	echo "$output"
+	[[ $output == *"Cannot fork"* ]]
+	count=$(grep -cx '[0-9]*' <<<"$output")
+	[ "$count" -lt 60 ]
+	[ "$count" -gt 20 ]
+	# two at once: each has its own count, and the host's processes of the same user are in neither
+	"$CCBOX" run --quiet --no-pty --pids 60 -- sh -c "$sleeps" >"$BASE/one" 2>/dev/null 3>&- &
+	other=$!
+	run "$CCBOX" run --quiet --no-pty --pids 60 -- sh -c "$sleeps"
+	wait $other || true
+	[ "$(grep -cx '[0-9]*' <<<"$output")" -gt 20 ]
+	[ "$(grep -cx '[0-9]*' "$BASE/one")" -gt 20 ]
+	# nobody inside gets more, and without the limit they all start
+	[ "$("$CCBOX" run --quiet --no-pty --pids 60 -- bash -c 'ulimit -u 5000 2>/dev/null; ulimit -u')" = 60 ]
+	run "$CCBOX" run --quiet --no-pty -- sh -c "$sleeps"
+	[ "$(grep -cx '[0-9]*' <<<"$output")" -eq 100 ]
+}
+
+@test "root without a control group: processes are not held by a resource limit, and the session does not start" {
+	[ "$(id -u)" = 0 ] || skip "an ordinary user is held"
+	run unshare -m sh -c 'mount -t tmpfs tmpfs /sys/fs/cgroup; exec "$@"' _ "$CCBOX" run --quiet --pids 60 -- touch started
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[[ $output == *"holds the host's root to no resource limit"* ]]
+	[ ! -e started ]
 }

@@ -194,6 +194,29 @@ swap_meanwhile() { # CCBOX
 	[[ "$output" == *"[cut at 20 seconds"*"a1:1:found"* ]]
 }
 
+@test "other calls are answered while one searches; a search that is cancelled is not answered" {
+	printf 'a%.0s' $(seq 4000) >slow
+	slow='"method":"tools/call","params":{"name":"search","arguments":{"pattern":"((.*)*|(.?)*|(.+)*){100}{2}x"}}'
+	mkfifo "$BASE/in"
+	"$CCBOX" mcp <"$BASE/in" >"$BASE/out" 3>&- &
+	server=$!
+	exec 8>"$BASE/in"
+	for id in 1 2 3; do echo "{\"jsonrpc\":\"2.0\",\"id\":$id,$slow}" >&8; done
+	echo '{"jsonrpc":"2.0","id":4,"method":"ping"}' >&8
+	echo '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"write","arguments":{"path":"made","content":"x"}}}' >&8
+	echo '{"jsonrpc":"2.0","id":"6","method":"tools/call","params":{"name":"find","arguments":{"pattern":"ma*"}}}' >&8
+	for _ in $(seq 100); do grep -q '"id":"6"' "$BASE/out" && break; sleep 0.05; done
+	cat "$BASE/out"
+	[ "$(grep -oE '"id":"?[0-9]' "$BASE/out" | tr -d '\n')" = '"id":4"id":5"id":"6' ]
+	grep '"id":"6"' "$BASE/out" | grep -q made
+	for id in 1 2; do echo "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":$id}}" >&8; done
+	exec 8>&-
+	# the third is still waited for
+	wait $server
+	[ "$(grep -oE '"id":"?[0-9]' "$BASE/out" | tr -d '\n')" = '"id":4"id":5"id":"6"id":3' ]
+	grep '"id":3' "$BASE/out" | grep -q 'cut at 20 seconds'
+}
+
 @test "bad input is answered, and nothing is served where the sandbox cannot be held" {
 	printf '%04000d' 0 | tr 0 x >long.txt # what a pattern of nested repeats takes for ever over, where groups are kept
 	run "$CCBOX" mcp <<-'E'
@@ -208,7 +231,11 @@ swap_meanwhile() { # CCBOX
 		{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","arguments":{"pattern":"(a{1,100}){1,100}{1,100}"}}}
 		{"jsonrpc":"2.0","id":6,"method":"ping"}
 	E
-	[[ "$output" == *-32700*-32600*-32600*-32601*-32602*"back references"*"counts in braces"*"counts in braces"*'"id":6,"result":{}'* ]]
+	[[ "$output" == *-32700*-32600*-32600*-32601*-32602* ]]
+	# searches are answered when they are done
+	for answer in '"id":4,*back references' '"id":5,*counts in braces' '"id":7,*counts in braces' '"id":8,*' '"id":6,"result":{}'; do
+		[[ "$output" == *$answer* ]]
+	done
 	run "$CCBOX" mcp --bind "$BASE/absent" <<<'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 	[ "$status" -eq 125 ]
 	[[ "$output" != *result* ]]

@@ -111,7 +111,7 @@ review() { "$CCBOX" review "$@"; }
 	run -125 review 1111111111111111111111111111111111111111
 	[ ! -e "$BASE/ran" ]
 	# the same question to git as it is
-	! git rev-parse -q --verify '1111111111111111111111111111111111111111^{commit}'
+	no git rev-parse -q --verify '1111111111111111111111111111111111111111^{commit}'
 	[ -e "$BASE/ran" ]
 }
 

@@ -402,7 +402,8 @@ assert "+two" in diff and "b/b.txt" in diff and ".env" not in diff, diff'
 	echo "$one $two"
 	[[ $one == *own.txt* && $one != *other.txt* && $one == *"No such file"* ]]
 	[[ $two == *other.txt* && $two != *own.txt* ]]
-	[ ! -e own.txt ] && [ ! -e other.txt ]
+	[ ! -e own.txt ]
+	[ ! -e other.txt ]
 	# a directory that is registered is nobody's to write, by any way
 	begin claude "run echo x >>a.txt"
 	record | grep -q 'denied\|Read-only'

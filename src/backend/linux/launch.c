@@ -154,6 +154,8 @@ static void add_launch(struct cc_jsonw *w, const struct cc_launch *how)
 	cc_jsonw_end(w);
 	if (how->bridge)
 		cc_jsonw_kstr(w, "bridge", how->bridge_socat);
+	if (how->pids)
+		cc_jsonw_kint(w, "pids", how->pids);
 	if (how->off) {
 		cc_jsonw_key(w, "off");
 		cc_jsonw_array(w);
@@ -222,8 +224,10 @@ static enum cc_code hear(struct cc_native_box *box, int sock, struct cc_err *err
 /* The helper's message "failed" as an error. Its text has the errno's in it. */
 static enum cc_code failed_word(const struct cc_json *root, const char *who, struct cc_err *err)
 {
-	return cc_fail(err, CC_EUNSUPPORTED, 0, "%s, step %s: %s", who, cc_json_str(root, "step", "?"),
-		       cc_json_str(root, "text", "?"));
+	bool unheld = cc_json_int(root, "code", 0) == CC_EUNENFORCED;
+
+	return cc_fail(err, unheld ? CC_EUNENFORCED : CC_EUNSUPPORTED, 0, "%s, step %s: %s", who,
+		       cc_json_str(root, "step", "?"), cc_json_str(root, "text", "?"));
 }
 
 /* Waits for the named message. "failed" and an early end come back as the helper's own words. */

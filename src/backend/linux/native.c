@@ -65,15 +65,17 @@ static enum cc_code native_exec(struct cc_box *box, int id, const struct cc_box_
 	cc_jsonw_kint(&w, "cols", what->size.cols);
 	cc_jsonw_key(&w, "inherit");
 	cc_jsonw_array(&w);
-	for (size_t i = 0; i < what->inherit_count && count < CC_COUNT(fds); i++) {
-		cc_jsonw_int(&w, what->inherit[i]);
-		fds[count++] = what->inherit[i];
+	for (size_t i = 0; what->inherited && i < what->inherited->count; i++) {
+		cc_jsonw_int(&w, what->inherited->fds[i]);
+		fds[count++] = what->inherited->fds[i];
 	}
 	cc_jsonw_end(&w);
 	cc_jsonw_end(&w);
 	code = cc_buf_check(&text, "the exec message", err);
 	if (code == CC_OK)
 		code = cc_peer_send(native->init, text.data, text.len, fds, count, err);
+	for (size_t i = 0; what->inherited && i < what->inherited->count; i++)
+		close(what->inherited->fds[i]); /* whoever is at the other end waits for the command's alone */
 	cc_buf_done(&text);
 	return code;
 }

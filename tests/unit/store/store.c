@@ -119,6 +119,37 @@ static void events_wait_for_the_flush_and_come_in_order(void **state)
 	cc_store_close(store);
 }
 
+static void the_oldest_go_as_new_ones_come(void **state)
+{
+	struct cc_store_session row = {.id = "old", .workspace = "w", .backend = "native"};
+	struct cc_store *store = NULL;
+	struct cc_buf out;
+	int64_t n, living;
+	struct cc_err err;
+
+	(void)state;
+	store = reopen(store);
+	T_OK(cc_store_session_add(store, &row, &n, &err), err);
+	T_OK(cc_store_event_add(store, n, 1, "ready", cc_view_of("one\n"), &err), err);
+	T_OK(cc_store_session_set(store, n, "native", "destroyed", "stopped", 0, 6, &err), err);
+	row.id = "living";
+	T_OK(cc_store_session_add(store, &row, &living, &err), err);
+	T_OK(cc_store_session_set(store, living, "native", "warm", NULL, 1, 6, &err), err);
+	row.id = "new";
+	for (int i = 0; i < CC_STORE_SESSIONS_KEPT; i++) {
+		assert_true(i > CC_STORE_SESSIONS_KEPT - 3 || !strstr(written(store, "old"), "no session"));
+		T_OK(cc_store_session_add(store, &row, &n, &err), err);
+		T_OK(cc_store_session_set(store, n, "native", "destroyed", "stopped", 0, 6, &err), err);
+	}
+	assert_non_null(strstr(written(store, "old"), "no session"));
+	assert_null(strstr(written(store, "living"), "no session"));
+	cc_buf_init(&out, 100);
+	T_OK(cc_store_events_write(store, "old", 0, &out, &err), err);
+	assert_int_equal(out.len, 0);
+	cc_buf_done(&out);
+	cc_store_close(store);
+}
+
 static void checkouts_belong_to_workspaces(void **state)
 {
 	struct cc_store *store = NULL;
@@ -149,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sessions_outlive_the_store),
 		cmocka_unit_test(events_wait_for_the_flush_and_come_in_order),
+		cmocka_unit_test(the_oldest_go_as_new_ones_come),
 		cmocka_unit_test(checkouts_belong_to_workspaces),
 	};
 

@@ -1,18 +1,10 @@
 /* foreign.h - another tool's call of bubblewrap made a session of ours: its words read, its writable mounts put under
- * the rules, the descriptors that its command inherits found. */
-#ifndef CC_SESSION_FOREIGN_H
-#define CC_SESSION_FOREIGN_H
+ * the rules, the descriptors that its command inherits found. Private to the room. */
+#ifndef CC_VERBS_FOREIGN_H
+#define CC_VERBS_FOREIGN_H
 
 #include "plan/foreign.h"
 #include "policy/spec.h"
-
-/* As in the exec message: more are a refusal. */
-enum { CC_INHERIT_MAX = 16, CC_INHERIT_HIGHEST = 255 };
-
-struct cc_inherited {
-	int fds[CC_INHERIT_MAX];
-	size_t count;
-};
 
 /* argv with what --args names put in its place. */
 CC_MUST enum cc_code cc_foreign_words(char *const *argv, struct cc_strv *out, struct cc_err *err);

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "session/foreign.h"
+#include "verbs/foreign.h"
 
 #include "os/fd.h"
 
