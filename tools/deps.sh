@@ -10,7 +10,8 @@ check='musl-gcc:musl-tools bats:bats /usr/include/cmocka.h:libcmocka-dev git:git
 /etc/ssl/certs/ca-certificates.crt:ca-certificates python3-venv:python3-venv jsonschema:python3-jsonschema clang-format-14|clang-format:clang-format-14|clang-format
 clang-tidy-14|clang-tidy:clang-tidy-14|clang-tidy mandoc:mandoc shellcheck:shellcheck setpriv:util-linux ssh:openssh-client
 /usr/sbin/sshd:openssh-server node:nodejs npm:npm make:make strace:strace pgrep:procps patch:patch file:file xz:xz-utils
-script:bsdutils zsh:zsh fish:fish wget:wget openssl:openssl socat:socat http-parser:libhttp-parser-dev'
+script:bsdutils zsh:zsh fish:fish wget:wget openssl:openssl socat:socat http-parser:libhttp-parser-dev
+/lib/systemd/systemd:systemd ip:iproute2'
 long='clang-14|clang:clang-14|clang fuzzer:libclang-rt-14-dev|libclang-rt-dev chromium:chromium
 qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio /usr/sbin/modprobe:kmod /usr/sbin/mke2fs:e2fsprogs
 /usr/sbin/mkfs.btrfs:btrfs-progs /usr/sbin/mkfs.xfs:xfsprogs /usr/sbin/mkfs.vfat:dosfstools

@@ -170,7 +170,6 @@ static void on_note(void *context, struct cc_note *note)
 
 	if (loop->session && (note->kind == CC_NOTE_EXIT || note->kind == CC_NOTE_LOST))
 		tell_out_of_memory(loop);
-
 	if (note->kind == CC_NOTE_STARTED && note->fd >= 0)
 		start_terminal(loop, note);
 	if (note->kind == CC_NOTE_REFUSED && note->id == loop->command)

@@ -336,6 +336,8 @@ static void add_terminal_rules(struct cc_compiler *c, const struct cc_strv *daem
 
 	secret.reason = "it holds credentials";
 	add_home(c, secret, cc_default_terminal_secrets);
+	/* A token that the terminal put there itself is one that it has read: the next server would take it. */
+	secret.verbs = CC_VERBS_ALL;
 	secret.id = "daemon:";
 	secret.reason = "it belongs to the server";
 	for (size_t i = 0; daemon_paths && i < daemon_paths->count; i++)

@@ -128,7 +128,7 @@ enum cc_code cc_data_open(const char *wanted, char *const *env, struct cc_data *
 
 void cc_data_close(struct cc_data *data)
 {
-	if (data->socket[0])
+	if (data->made_socket)
 		unlink(data->socket);
 	cc_fd_close(&data->lock);
 }

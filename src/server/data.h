@@ -6,6 +6,7 @@
 #include "base/err.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 enum { CC_TOKEN_BYTES = 32 };
 
@@ -13,6 +14,7 @@ struct cc_data {
 	char dir[PATH_MAX];
 	char run_dir[PATH_MAX];
 	char socket[PATH_MAX + 16];
+	bool made_socket; /* by us: the service manager keeps its own for the next start */
 	char token[2 * CC_TOKEN_BYTES + 1];
 	int lock;
 };

@@ -95,6 +95,7 @@ static enum cc_code listen_one(struct cc_server *server, bool local, struct cc_e
 	enum cc_code code = local ? cc_listen_unix(server->data.socket, &fd, err)
 				  : cc_listen_tcp(server->config.bind_any, server->config.port, &fd, err);
 
+	server->data.made_socket |= local && code == CC_OK;
 	return code == CC_OK ? cc_web_listen(server->web, cc_fd_take(&fd), err) : code;
 }
 

@@ -93,3 +93,15 @@ load lib
 	id=$("$INSTALLED/bin/ccbox" launch)
 	[ "$("$INSTALLED/bin/ccbox" exec "$id" -- echo ok </dev/null)" = ok ]
 }
+
+@test "a systemd user manager starts it by its sockets, stops it whole, and starts it again" {
+	[ "$(id -u)" = 0 ] || skip "namespaces for a manager are root's to make"
+	[ -x /lib/systemd/systemd ] && command -v ip >/dev/null || skip "no systemd here"
+	chmod 755 "$BASE"
+	run timeout 100 unshare -mn --propagation private bash "$BATS_TEST_DIRNAME/systemd.sh" "$INSTALLED" "$BASE" 1000
+	echo "$output"
+	[ "$status" -eq 0 ]
+	for seen in waits activated local holds grouped emptied kept again another restarted removed; do
+		grep -qx "$seen" <<<"$output"
+	done
+}

@@ -41,6 +41,20 @@ static bool host_has(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
+static bool token_is(const char *want)
+{
+	char path[300], text[40] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/.local/share/ccbox/token", rig_home);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return strcmp(text, want) == 0;
+}
+
 static int listen_tcp(unsigned short *port)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET};
@@ -88,6 +102,10 @@ static const struct {
 	{"nor gnupg's", "cat ~/.gnupg/secring\r", "secring: Permission denied", NULL},
 	{"nor gh's", "cat ~/.config/gh/hosts.yml\r", "hosts.yml: Permission denied", NULL},
 	{"nor the server's own token", "cat ~/.local/share/ccbox/token\r", "token: Permission denied", NULL},
+	{"nor given another value",
+	 "cd ~/.local/share; echo x >ccbox/token; echo x >n; mv n ccbox/token; ln -f ~/.netrc ccbox/token; rm -f ccbox/token; mv "
+	 "ccbox c; mv ~/.local ~/l; echo x >ccbox/token.new; mkdir ccbox/run; cd - >/dev/null; ls ~/l 2>&1; echo sti\"\"ll\r",
+	 "still", NULL},
 	{"nor by another name",
 	 "ln ~/.ssh/id_rsa ~/k; mv ~/.ssh ~/s; ln -s ~/.ssh/id_rsa ~/l; cat ~/k ~/s/id_rsa ~/l | grep -c PRIVATE | sed "
 	 "'s/^/found-/'\r",
@@ -140,6 +158,9 @@ static void profile(void)
 	}
 	rig_ok(host_has(rig_home, ".bash_aliases") && host_has(rig_work, ".env") && host_has(rig_work, "server.key"),
 	       "what was written is on the host");
+	rig_ok(token_is("PRIVATE\n") && !host_has(rig_home, ".local/share/ccbox/token.new") &&
+		       !host_has(rig_home, ".local/share/ccbox/run"),
+	       "and the server's token is what it was");
 	rig_ok(!host_has(rig_home, "s") && !host_has(rig_home, "k"), "and the secrets have no other name there");
 	cc_buf_reset(&it.text);
 	snprintf(line, sizeof(line), "exec 9<>/dev/tcp/127.0.0.1/%u && echo rea\"\"ched\r", port);
@@ -157,6 +178,7 @@ static const struct {
 	const char *off, *line, *want;
 } twins[] = {
 	{"gate,floor", "cat ~/.ssh/id_rsa\r", "PRIVATE KEY"},
+	{"gate,floor", "echo mi\"\"ne >~/.local/share/ccbox/token; cat ~/.local/share/ccbox/token\r", "mine"},
 	{"mounts",
 	 "python3 -c 'import socket; s = socket.socket(1); print(s.connect_ex(\"\\0ccbox-NAP\"), \"abst\" \"ract\")'\r",
 	 "0 abstract"},
@@ -169,7 +191,11 @@ static void escapes(void)
 {
 	int abstract = listen_abstract(), local;
 	char path[300];
+	struct cc_strv daemon = {0};
+	struct cc_err err;
 
+	snprintf(path, sizeof(path), "%s/.local/share/ccbox", rig_home);
+	rig_ok(cc_strv_push(&daemon, path, &err) == CC_OK, "the server's directory is named to the twins too");
 	snprintf(path, sizeof(path), "%s/host.sock", rig_work);
 	unlink(path);
 	local = listen_local(path);
@@ -177,15 +203,16 @@ static void escapes(void)
 		struct cc_terminal_ask ask = {.backend = CC_BACKEND_NATIVE,
 					      .shell = "/bin/bash",
 					      .init = "cc-init-twin",
+					      .daemon_paths = &daemon,
 					      .off = twins[i].off};
 		struct rig_term it;
-		struct cc_err err;
 		bool good = rig_open_as(&it, &ask, &err);
 
 		rig_type(&it, twins[i].line);
 		rig_ok(good && rig_see(&it, twins[i].want), "twin without %s: %s", twins[i].off, twins[i].want);
 		rig_close(&it);
 	}
+	cc_strv_done(&daemon);
 	close(abstract);
 	close(local);
 }
