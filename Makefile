@@ -2,7 +2,7 @@
 CMD ?=
 PREFIX ?= /usr/local
 
-.PHONY: run build check check-long bench bench-egress bench-server bench-keys install clean format
+.PHONY: run build check check-long bench bench-egress bench-server bench-keys bench-copy install clean format
 
 # The command as it was written, quotes and dollars too. One that is plain words is run itself, so that a known agent is
 # recognised; anything with shell syntax is run by a shell.
@@ -38,6 +38,9 @@ bench-server: build
 
 bench-keys: build
 	@tools/bench.sh keys
+
+bench-copy: build
+	@tools/bench.sh copy
 
 install: build
 	@meson setup --reconfigure build --prefix="$(PREFIX)" >/dev/null && ninja -C build >/dev/null

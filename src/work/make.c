@@ -17,6 +17,7 @@
 enum {
 	CLONED_MAX = 4096, /* more files of objects than this are borrowed sooner than cloned */
 	REFS_MAX = 64 << 20,
+	CONFIG_MAX = 4 << 20,
 	SHALLOW_MAX = 1 << 20,
 	INDEX_MAX = 512 << 20,
 };
@@ -53,17 +54,12 @@ static enum cc_code start_repository(struct making *job, struct cc_err *err)
 	const char *const words[] = {
 		"init", "-q", "--template=", job->origin.sha256 ? "--object-format=sha256" : "--object-format=sha1",
 		branch, ".",  NULL};
-	enum cc_code code;
 
 	snprintf(branch, sizeof(branch), "--initial-branch=%s", job->tree->branch);
 	snprintf(job->git_dir, sizeof(job->git_dir), "%s/.git", job->tree->path);
 	if (mkdir(job->tree->path, 0700) < 0)
 		return cc_fail(err, CC_ESYS, errno, "%.300s", job->tree->path);
-	code = cc_git_do(&job->git, job->tree->path, words, err);
-	/* From here on the copy is meant, whatever lies around it. */
-	if (code == CC_OK)
-		code = cc_git_set(&job->git, err, "GIT_DIR=%s", job->git_dir);
-	return code;
+	return cc_git_do(&job->git, job->tree->path, words, err);
 }
 
 /* What a clone could not finish is taken away again. */
@@ -128,12 +124,12 @@ static enum cc_code give_end(struct making *job, struct cc_err *err)
 }
 
 /* The origin's branches and tags, as a clone would have them: names to compare with, not to write to. */
-static enum cc_code give_refs(struct making *job, const struct cc_git *asker, struct cc_err *err)
+static enum cc_code give_refs(struct making *job, struct cc_err *err)
 {
 	static const char *const words[] = {"for-each-ref", "--format=%(objectname) %(refname)", "refs/heads",
 					    "refs/tags", NULL};
 	struct cc_buf answer, text;
-	enum cc_code code = cc_git_run(asker, job->origin.top, REFS_MAX, &answer, words, err);
+	enum cc_code code = cc_git_run(&job->git, job->origin.top, REFS_MAX, &answer, words, err);
 	const char *at = answer.data;
 
 	cc_buf_init(&text, REFS_MAX);
@@ -158,25 +154,71 @@ static enum cc_code give_refs(struct making *job, const struct cc_git *asker, st
 	return code;
 }
 
+/* A value as git's configuration files have it; false: it is none that fits in a line. */
+static bool add_value(struct cc_buf *text, const char *key, const char *value)
+{
+	cc_buf_addf(text, "\t%s = \"", key);
+	for (; *value; value++) {
+		if ((unsigned char)*value < ' ' || *value == 0x7f)
+			return false;
+		if (*value == '"' || *value == '\\')
+			cc_buf_add(text, "\\", 1);
+		cc_buf_add(text, value, 1);
+	}
+	cc_buf_adds(text, "\"\n");
+	return true;
+}
+
+/* Appends to the configuration that git has just made. */
+static enum cc_code add_identity(const struct making *job, const char *name, const char *email, struct cc_err *err)
+{
+	char path[PATH_MAX + 16];
+	struct cc_buf text;
+	bool good;
+	enum cc_code code;
+
+	snprintf(path, sizeof(path), "%s/config", job->git_dir);
+	cc_buf_init(&text, 65536);
+	code = cc_fd_read_file(path, &text, err);
+	cc_buf_adds(&text, "[user]\n");
+	good = (!name || add_value(&text, "name", name)) && (!email || add_value(&text, "email", email));
+	if (code == CC_OK)
+		code = good ? cc_buf_check(&text, "a configuration", err)
+			    : cc_fail(err, CC_EINVAL, 0, "your user.name or user.email has a control character in it");
+	if (code == CC_OK)
+		code = cc_files_write(job->git_dir, "config", cc_buf_view(&text), err);
+	cc_buf_done(&text);
+	return code;
+}
+
 /* Who commits: what the person's own configuration says in the origin. Asking executes nothing; nothing else is taken.
  */
 static enum cc_code give_identity(struct making *job, struct cc_err *err)
 {
-	static const char *const keys[] = {"user.name", "user.email"};
+	static const char *const words[] = {"config", "--list", "-z", NULL};
+	static const char name_key[] = "user.name\n", email_key[] = "user.email\n";
+	const char *name = NULL, *email = NULL;
 	struct cc_git asker;
+	struct cc_buf text;
 	enum cc_code code = cc_git_init(&asker, job->ask->env, err);
 
+	cc_buf_init(&text, CONFIG_MAX);
 	if (code == CC_OK)
 		code = cc_git_persons(&asker, job->ask->env, err);
-	for (size_t i = 0; code == CC_OK && i < CC_COUNT(keys); i++) {
-		char value[512];
-		const char *const get[] = {"config", "--default", "", "--get", keys[i], NULL};
-		const char *const set[] = {"config", keys[i], value, NULL};
+	if (code == CC_OK)
+		code = cc_git_run(&asker, job->origin.top, CONFIG_MAX, &text, words, err);
+	/* the last one said holds */
+	for (size_t at = 0; code == CC_OK && at < text.len; at += strlen(text.data + at) + 1) {
+		const char *line = text.data + at;
 
-		code = cc_git_line(&asker, job->origin.top, value, sizeof(value), get, err);
-		if (code == CC_OK && value[0])
-			code = cc_git_do(&job->git, job->tree->path, set, err);
+		if (strncmp(line, name_key, strlen(name_key)) == 0)
+			name = line + strlen(name_key);
+		if (strncmp(line, email_key, strlen(email_key)) == 0)
+			email = line + strlen(email_key);
 	}
+	if (code == CC_OK && (name || email))
+		code = add_identity(job, name, email, err);
+	cc_buf_done(&text);
 	cc_git_done(&asker);
 	return code;
 }
@@ -192,7 +234,9 @@ static enum cc_code check_out(struct making *job, struct cc_err *err)
 
 	if (!tree->base[0])
 		return CC_OK;
-	code = cc_git_set(&job->git, err, "GIT_WORK_TREE=%s", tree->path);
+	code = cc_git_set(&job->git, err, "GIT_DIR=%s", job->git_dir);
+	if (code == CC_OK)
+		code = cc_git_set(&job->git, err, "GIT_WORK_TREE=%s", tree->path);
 	if (code == CC_OK)
 		code = cc_git_do(&job->git, tree->path, words, err);
 	if (code != CC_OK)
@@ -222,19 +266,14 @@ static enum cc_code find_base(struct making *job, struct cc_err *err)
 
 static enum cc_code build(struct making *job, struct cc_err *err)
 {
-	struct cc_git asker;
 	enum cc_code code = start_repository(job, err);
 
 	if (code == CC_OK)
 		code = give_objects(job, err);
 	if (code == CC_OK)
 		code = give_end(job, err);
-	if (code != CC_OK)
-		return code;
-	code = cc_git_init(&asker, job->ask->env, err);
 	if (code == CC_OK)
-		code = give_refs(job, &asker, err);
-	cc_git_done(&asker);
+		code = give_refs(job, err);
 	if (code == CC_OK)
 		code = give_identity(job, err);
 	if (code == CC_OK)

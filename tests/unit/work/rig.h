@@ -62,7 +62,7 @@ static inline int rig_down(void **state)
 /* A repository that is called "plain", with a commit, a change, an untracked and an ignored file. */
 static const char rig_plain[] =
 	"git config --global user.name Ann; git config --global user.email ann@example.test; "
-	"git config --global init.defaultBranch main; git init -q plain; cd plain; echo a >a; mkdir d; echo b >d/b; "
+	"git config --global init.defaultBranch main; git config --global core.fsync none; git init -q plain; cd plain; echo a >a; mkdir d; echo b >d/b; "
 	"echo ign >.gitignore; git add .; git commit -qm one; git tag v1; git branch side; echo change >>a; echo u >untracked; "
 	"echo secret >ign";
 
@@ -79,7 +79,12 @@ static inline enum cc_code make(const char *origin, const char *run, const char 
 
 	snprintf(where, sizeof(where), "%s/%s", base, origin);
 	snprintf(dir, sizeof(dir), "%s/runs", base);
-	return cc_worktree_make(&ask, tree, err);
+	if (cc_worktree_make(&ask, tree, err) != CC_OK)
+		return err->code;
+	/* on a file system where it is known which one it must be */
+	if (getenv("RIG_KIND"))
+		assert_string_equal(cc_worktree_kind_name(tree->kind), getenv("RIG_KIND"));
+	return CC_OK;
 }
 
 #endif
