@@ -56,6 +56,7 @@ static enum cc_code make_copy(struct cc_job *job, struct cc_err *err)
 	if (code == CC_OK)
 		code = cc_worktree_make(&ask, &job->tree, err);
 	job->copied = code == CC_OK;
+	job->kind = cc_worktree_kind_name(job->tree.kind);
 	if (code == CC_OK)
 		code = cc_strv_copy(&job->reads, &job->tree.objects, err);
 	if (code == CC_OK)
@@ -172,7 +173,7 @@ void cc_job_write_outcome(const struct cc_job *job, struct cc_jsonw *w)
 
 	if (!job->settled)
 		return;
-	cc_jsonw_kstr(w, "copy", cc_worktree_kind_name(job->tree.kind));
+	cc_jsonw_kstr(w, "copy", job->kind);
 	cc_jsonw_kbool(w, "changed", out->changed);
 	cc_jsonw_kbool(w, "rescued", out->rescued);
 	if (out->damaged)
