@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ratios, interleaved; exits 1 on a missed bar. usage: bench.sh [copy | egress | keys | server | ROW...]
+# Ratios, interleaved; exits 1 on a missed bar. usage: bench.sh [copy | egress | keys | runs | server | ROW...]
 cd "$(dirname "$0")/.." || exit 1
 if [ "${1:-}" = egress ]; then
 	shift
@@ -15,6 +15,11 @@ if [ "${1:-}" = copy ]; then
 	shift
 	ninja -C build bench-copy >/dev/null || exit 1
 	exec python3 bench/copy.py build "$@"
+fi
+if [ "${1:-}" = runs ]; then
+	shift
+	ninja -C build ccbox cc_server cc-session cc-run cc-proxy >/dev/null || exit 1
+	exec python3 bench/runs.py build "$@"
 fi
 if [ "${1:-}" = keys ]; then
 	shift

@@ -16,7 +16,7 @@ export CC=$fuzz_compiler
 step "build with libFuzzer" build build-fuzz -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fsanitize=fuzzer-no-link
 unset CC
 [ $failed = 0 ] || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
-clients
+clients codex gemini opencode
 step "long races and soak" run_tests build long --suite long
 step "fuzz" run_tests build-fuzz fuzz --suite libfuzzer
 step "integration under load, twice at once" under_load

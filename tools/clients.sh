@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the real agents that the tests drive, at pinned versions, outside the checkout so that an ordinary user can read
 # them too. Prints the directory. Exit 1 with the reason when npm cannot deliver. Test dependencies only, never shipped.
-# usage: clients.sh NAME...      names: claude playwright
+# usage: clients.sh NAME...      names: claude claude-acp codex gemini opencode playwright
 # Once, by tools/check.sh, before the tests that use them run side by side.
 set -eu
 dir=${CCBOX_CLIENTS:-/var/tmp/ccbox-clients-$(id -u)}
@@ -9,6 +9,9 @@ for name in "$@"; do
 	case $name in
 	claude) package=@anthropic-ai/claude-code@2.1.332 program=@anthropic-ai/claude-code-linux-x64/claude ;;
 	playwright) package=playwright-core@1.56.1 program=playwright-core/package.json ;;
+	codex) package=@openai/codex@0.171.0 program=.bin/codex ;;
+	opencode) package=opencode-ai@1.18.33 program=opencode-linux-x64/bin/opencode ;;
+	gemini) package=@google/gemini-cli@0.61.0 program=.bin/gemini ;;
 	claude-acp) package=@agentclientprotocol/claude-agent-acp@0.49.0 program=.bin/claude-agent-acp ;;
 	*) echo "no such client: $name" >&2; exit 2 ;;
 	esac

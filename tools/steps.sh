@@ -32,11 +32,12 @@ run_tests() { # directory, name of the log, options...: what failed is in the lo
 	meson test -C "$dir" --no-rebuild --logbase "$log" "$@" >"$dir/$log.out" 2>&1
 	[ -s "$dir/meson-logs/$log.json" ] || { cat "$dir/$log.out"; return 1; }
 }
-clients() { # real agents that tests drive; where they cannot be had, those tests skip and say why
+clients() { # real agents that tests drive, and more of them; where they cannot be had, those tests skip and say why
 	CCBOX_CLIENTS=${CCBOX_CLIENTS:-/var/tmp/ccbox-clients-$(id -u)}
 	export CCBOX_CLIENTS
-	tools/clients.sh claude >/dev/null || true
-	tools/clients.sh claude-acp >/dev/null || true
+	for client in claude claude-acp "$@"; do
+		tools/clients.sh "$client" >/dev/null || true
+	done
 }
 last_line() { # file of the tally, file for its last line: which must not look green where a step failed
 	tail -n 1 "$1" >"$2"

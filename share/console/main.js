@@ -1,12 +1,14 @@
 /* The page: what there is on the left, what was chosen on the right. The server is asked every two seconds; what happens in
  * the sandbox that is looked at comes by itself. */
 import {ApiError, api, badge, el, lines, short, toast} from './api.js';
+import {RunView} from './runs.js';
 import {TerminalView} from './term.js';
 import {ActivityView, anyEvent, HostView, SandboxView, violation} from './views.js';
 
 const $ = (id) => document.getElementById(id);
 const terms = new Map(); /* id -> TerminalView */
 const boxes = new Map(); /* id -> {info, view, since, seen} */
+const runs = new Map(); /* id -> RunView */
 const activity = new ActivityView();
 const host = new HostView();
 let chosen = '';
@@ -51,13 +53,16 @@ function parts(key) {
 function choose(key, focus) {
   chosen = key;
   const [kind, id] = parts(key);
-  const view = kind === 'term' ? terms.get(id) : kind === 'box' ? boxes.get(id)?.view : kind === 'host' ? host
+  const view = kind === 'term' ? terms.get(id) : kind === 'box' ? boxes.get(id)?.view
+    : kind === 'run' ? runs.get(id) : kind === 'host' ? host
     : kind === 'activity' ? activity : null;
   $('main').replaceChildren(view ? view.node : welcome());
   feed?.close();
   feed = null;
   if (kind === 'box' && boxes.has(id))
     follow(boxes.get(id));
+  if (kind === 'run' && runs.has(id))
+    followRun(runs.get(id));
   if (kind === 'activity') {
     refused = 0;
     $('count').hidden = true;
@@ -91,6 +96,24 @@ function follow(box) {
   feed.addEventListener('notice', take);
 }
 
+/* The record from where it was left; the server ends it with the run, and a browser would ask again for ever. */
+function followRun(view) {
+  const source = new EventSource(`/v1/runs/${encodeURIComponent(view.id)}/events?since=${view.since}`);
+  feed = source;
+  source.onmessage = (message) => {
+    try {
+      const event = JSON.parse(message.data);
+      view.add(event);
+      if (event.record === 'end') {
+        source.close();
+        refreshRuns().then(drawLists).catch(() => {});
+      }
+    } catch {
+      /* half a line */
+    }
+  };
+}
+
 function item(key, name, backend, state) {
   return el('li', {}, el('button', {class: 'item', 'data-key': key, 'aria-current': chosen === key ? 'page' : null,
     onclick: () => choose(key, true)},
@@ -116,6 +139,8 @@ function fill(list, items, empty) {
 function drawLists() {
   fill($('terms'), [...terms.values()].map((t) => [`term:${t.id}`, short(t.info.title || t.info.cwd || t.id), t.info.backend, t.state]),
     'none yet');
+  fill($('runs'), [...runs.values()].map((r) => [`run:${r.id}`, `${r.info.agent}: ${r.info.prompt.slice(0, 60)}`, r.info.backend,
+    r.goesOn() && r.asked.size ? 'asks' : r.info.state]), 'none yet');
   fill($('boxes'), [...boxes.values()].map((b) => [`box:${b.info.id}`, b.info.id, b.info.backend, b.info.state]), 'none running');
   for (const button of document.querySelectorAll('[data-view]')) {
     if (chosen === button.dataset.view)
@@ -195,6 +220,27 @@ async function refreshBoxes() {
   }
 }
 
+async function refreshRuns() {
+  const answer = await api('GET', '/v1/runs').catch((error) => {
+    if (error instanceof ApiError && error.status !== 401)
+      return {runs: []};
+    throw error;
+  });
+  const newest = answer.runs.slice(0, 30);
+  for (const info of newest) {
+    if (runs.has(info.runId))
+      runs.get(info.runId).update(info);
+    else
+      runs.set(info.runId, new RunView(info));
+  }
+  /* newest first, as the server lists them; what is looked at stays */
+  const old = [...runs.values()].filter((r) => !newest.some((n) => n.runId === r.id) && chosen === `run:${r.id}`);
+  const order = [...newest.map((n) => runs.get(n.runId)), ...old];
+  runs.clear();
+  for (const view of order)
+    runs.set(view.id, view);
+}
+
 async function refreshProbe() {
   const probe = await api('GET', '/v1/probe');
   host.update(probe);
@@ -209,6 +255,7 @@ async function refresh() {
   try {
     await refreshTerms();
     await refreshBoxes();
+    await refreshRuns();
     signedIn(true);
     drawLists();
   } catch (error) {
@@ -263,7 +310,7 @@ if (!$('frame').hidden) {
   const last = sessionStorage.getItem('chosen') || '';
   const [kind, id] = parts(last);
   choose(kind === 'term' && !terms.has(id) ? (terms.size ? `term:${[...terms.keys()][0]}` : '')
-    : kind === 'box' && !boxes.has(id) ? '' : last || (terms.size ? `term:${[...terms.keys()][0]}` : ''));
+    : (kind === 'box' && !boxes.has(id)) || (kind === 'run' && !runs.has(id)) ? '' : last || (terms.size ? `term:${[...terms.keys()][0]}` : ''));
 }
 setInterval(refresh, 2000);
-window.ccbox = {terms, boxes}; /* for tests */
+window.ccbox = {terms, boxes, runs}; /* for tests */

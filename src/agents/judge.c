@@ -98,7 +98,12 @@ static void by_command(const struct cc_tool_rules *rules, const char *line, stru
 	uint32_t bits;
 	struct cc_err err;
 
-	if (!line || !*line || cc_command_judge(cc_view_of(line), rules->mode, &verdict, &err) != CC_OK) {
+	/* some agents ask without saying what; a person can still look at the question's title */
+	if (!line) {
+		tighten(out, cc_mode_writes(rules->mode) ? CC_GUARD_ASK : CC_GUARD_DENY, "command", "not said", NULL);
+		return;
+	}
+	if (!*line || cc_command_judge(cc_view_of(line), rules->mode, &verdict, &err) != CC_OK) {
 		tighten(out, CC_GUARD_DENY, "command", "unclear", "it could not be read");
 		return;
 	}

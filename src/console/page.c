@@ -13,6 +13,7 @@ FILE_OF(main_js)
 FILE_OF(api_js)
 FILE_OF(term_js)
 FILE_OF(views_js)
+FILE_OF(runs_js)
 FILE_OF(icon_svg)
 FILE_OF(xterm_js)
 FILE_OF(xterm_css)
@@ -35,6 +36,7 @@ const struct cc_asset cc_assets_console[] = {
 	ROW("/console/api.js", SCRIPT, api_js),
 	ROW("/console/term.js", SCRIPT, term_js),
 	ROW("/console/views.js", SCRIPT, views_js),
+	ROW("/console/runs.js", SCRIPT, runs_js),
 	ROW("/console/icon.svg", "image/svg+xml", icon_svg),
 	ROW("/console/xterm.js", SCRIPT, xterm_js),
 	ROW("/console/xterm.css", CSS, xterm_css),

@@ -36,6 +36,7 @@ struct cc_job {
 	struct cc_strv reads;    /* what is shown to it besides */
 	struct cc_worktree tree; /* with repo */
 	struct cc_spec turned;   /* rules that name something of the original, as they are meant in the copy */
+	const char *kind;        /* of the copy, which is gone before it is told */
 	bool copied;
 	struct cc_worktree_outcome outcome;
 	bool settled;

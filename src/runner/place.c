@@ -49,19 +49,14 @@ static enum cc_code make_copy(struct cc_job *job, struct cc_err *err)
 	char dir[PATH_MAX];
 	struct cc_worktree_ask ask = {
 		.origin = job->repo, .dir = dir, .run = job->id, .base = job->wanted.base, .env = job->env};
-	struct cc_strv kept = {0};
-	struct cc_err why;
 	enum cc_code code = cc_copy_dir(job->env, dir, err);
 
 	if (code == CC_OK)
 		code = cc_copy_parents(dir, err);
-	/* what killed runs left is settled before it can be forgotten; that it cannot be is no reason for this one */
-	if (code == CC_OK && cc_worktree_sweep(dir, job->env, &kept, &why) != CC_OK)
-		cc_job_note(job, CC_AGENT_DEBUG, why.what);
-	cc_strv_done(&kept);
 	if (code == CC_OK)
 		code = cc_worktree_make(&ask, &job->tree, err);
 	job->copied = code == CC_OK;
+	job->kind = cc_worktree_kind_name(job->tree.kind);
 	if (code == CC_OK)
 		code = cc_strv_copy(&job->reads, &job->tree.objects, err);
 	if (code == CC_OK)
@@ -111,6 +106,18 @@ static enum cc_code write_diff(const struct cc_job *job, struct cc_err *err)
 	return code;
 }
 
+/* What killed runs left, now that nobody waits for this one. */
+static void sweep(struct cc_job *job)
+{
+	struct cc_strv kept = {0};
+	char dir[PATH_MAX];
+	struct cc_err err;
+
+	if (cc_copy_dir(job->env, dir, &err) != CC_OK || cc_worktree_sweep(dir, job->env, &kept, &err) != CC_OK)
+		cc_job_note(job, CC_AGENT_DEBUG, err.what);
+	cc_strv_done(&kept);
+}
+
 void cc_job_settle(struct cc_job *job)
 {
 	static char *no_words[] = {NULL};
@@ -132,6 +139,7 @@ void cc_job_settle(struct cc_job *job)
 		snprintf(text, sizeof(text), "the copy stays as it is in %.150s: %.300s", job->tree.home, err.what);
 		cc_job_note(job, CC_AGENT_ERROR, text);
 	}
+	sweep(job);
 }
 
 static void write_findings(const struct cc_review *review, struct cc_jsonw *w)
@@ -165,7 +173,7 @@ void cc_job_write_outcome(const struct cc_job *job, struct cc_jsonw *w)
 
 	if (!job->settled)
 		return;
-	cc_jsonw_kstr(w, "copy", cc_worktree_kind_name(job->tree.kind));
+	cc_jsonw_kstr(w, "copy", job->kind);
 	cc_jsonw_kbool(w, "changed", out->changed);
 	cc_jsonw_kbool(w, "rescued", out->rescued);
 	if (out->damaged)

@@ -85,7 +85,7 @@ void cc_job_up(struct cc_job *job, const struct cc_json *handle)
 	write_where(job, &w);
 	cc_jsonw_kbool(&w, "network", cc_job_may_network(job));
 	if (job->copied)
-		cc_jsonw_kstr(&w, "copy", cc_worktree_kind_name(job->tree.kind));
+		cc_jsonw_kstr(&w, "copy", job->kind);
 	if (dropped) {
 		cc_jsonw_key(&w, "dropped");
 		cc_jsonw_copy(&w, dropped);

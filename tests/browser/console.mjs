@@ -201,6 +201,43 @@ if (process.env.SANDBOX_DIR) {
     return (await page.evaluate(() => navigator.clipboard.readText())) === "--allow-name '**/.env'";
   });
 }
+await holds('a run: its badge, what it says and asks; the answer is given on the page; markup of the agent is text', async () => {
+  const made = await api('POST', '/v1/runs', {agent: 'claude', prompt: 'ask', repo: process.env.REPO});
+  if (made.status !== 201)
+    throw new Error(JSON.stringify(made));
+  await page.locator('#runs .item').first().click();
+  await page.locator('.view.run .bar .badge[data-backend=native]').waitFor();
+  const question = page.locator('.question');
+  await question.waitFor();
+  await shot('run-asks');
+  await question.getByRole('button', {name: 'Allow'}).click();
+  await page.locator('.view.run .tag', {hasText: 'end'}).waitFor();
+  const text = await page.locator('.view.run .events').textContent();
+  await question.waitFor({state: 'detached'});
+  return text.includes('<img src=x onerror=alert(1)>') && text.includes('allow by person') && await page.locator('.view.run img').count() === 0 || text;
+});
+await holds('the changes of a run can be read', async () => {
+  await page.locator('.view.run').getByRole('button', {name: 'Changes'}).click();
+  await page.locator('.diff-line.added').first().waitFor();
+  await shot('run');
+  const text = await page.locator('.diff').textContent();
+  return (text.includes('+made by the agent') && text.includes('<b>bold</b>') && await page.locator('.diff b').count() === 0) || text;
+});
+await holds('a run is told something more, and stopped', async () => {
+  await api('POST', '/v1/runs', {agent: 'claude', prompt: 'tell', directory: process.env.SANDBOX_DIR});
+  await page.locator('#runs .item').filter({hasText: 'claude: tell'}).click();
+  await page.locator('.view.run .tag', {hasText: 'agent'}).waitFor();
+  await page.getByLabel('A further word to the agent').fill('more of it');
+  await page.getByRole('button', {name: 'Send'}).click();
+  await page.locator('.view.run .events').getByText('heard more of it').waitFor();
+  await page.locator('.view.run .tag', {hasText: 'end'}).waitFor();
+  await api('POST', '/v1/runs', {agent: 'claude', prompt: 'hang', directory: process.env.SANDBOX_DIR});
+  await page.locator('#runs .item').filter({hasText: 'claude: hang'}).click();
+  await page.locator('.view.run .events').getByText('hanging').waitFor();
+  await page.getByRole('button', {name: 'Stop'}).click();
+  await page.locator('.view.run .events').getByText('stopped, exit code').waitFor();
+  return true;
+});
 await holds('the violations of all are in one place', async () => {
   await page.getByRole('button', {name: /Violations/}).click();
   await page.locator('main .violation').first().waitFor();

@@ -15,6 +15,15 @@ trap '[ -z "$server" ] || kill "$server"; wait; rm -rf "$base"' EXIT
 mkdir -p "$base/home" "$base/proj" "$base/data"
 export HOME="$base/home" XDG_DATA_HOME="$base/data" SOCK="$base/data/ccbox-server/run/server.sock"
 unset XDG_RUNTIME_DIR CC_SERVER_DATA_DIR
+# what stands in for an agent, and a repository for it
+mkdir -p "$base/bin" "$base/home/.config/ccbox" "$base/repo"
+cp "$source/tests/clients/fake_agent.py" "$base/bin/claude"
+chmod 755 "$base/bin/claude"
+PATH=$base/bin:$PATH
+echo "{\"filesystem\":{\"allowRead\":[\"$base/bin\"]}}" >"$base/home/.config/ccbox/policy.jsonc"
+unset XDG_CONFIG_HOME XDG_STATE_HOME
+export REPO="$base/repo"
+git -C "$REPO" init -q && git -C "$REPO" -c user.name=t -c user.email=t@e.test commit -q --allow-empty -m one
 cd "$base/proj" || exit 1
 export SANDBOX_DIR="$base/proj"
 SHELL=/bin/bash "$build/cc_server" --port 0 >"$base/out" 2>"$base/err" &

@@ -216,6 +216,26 @@ until_says() {
 	down
 }
 
+@test "a question waits for a person, or for the clock; in a mode that reads it is a no, and nothing is changed" {
+	fake
+	begin claude ask
+	until_says '"type":"approval","tool":"mcp__x","approval":1,"rule":"action: prCreate default"'
+	"$CCBOX" agent approve "$RUN"
+	record | grep -q '"decision":"allow","by":"person"'
+	[ -e new.txt ]
+	begin claude ask '"approvalSeconds":1'
+	record | grep -q '"decision":"deny","by":"timeout"'
+	before=$(tree_hash .)
+	begin claude ask '"mode":"plan"'
+	lines=$(record)
+	grep -q '"decision":"deny","by":"rule"' <<<"$lines"
+	grep -q 'onerror=alert(1)> deny' <<<"$lines"
+	begin claude "run echo x >>a.txt" '"mode":"orchestrate"'
+	record | grep -q 'Read-only file system\|Permission denied'
+	[ "$(tree_hash .)" = "$before" ]
+	down
+}
+
 @test "what an agent writes is no record: rubbish, a forged end, a line without an end" {
 	fake
 	begin claude junk
