@@ -57,6 +57,9 @@ enum cc_code cc_shell_open(struct cc_shell *shell, struct cc_prepared *prepared,
 	shell->prepared = prepared;
 	cc_buf_init(&shell->refused, REFUSED_MAX);
 	cc_proc_adopt();
+#ifdef CC_TWIN
+	config.launch.off = cc_env_get(prepared->ask.env, "CCBOX_TWIN_OFF");
+#endif
 	if (code == CC_OK)
 		code = cc_session_launch(&config, &shell->session, err);
 	if (code == CC_OK)

@@ -196,6 +196,7 @@ static enum cc_code launch(struct cc_owner *owner, const struct cc_peer_msg *msg
 	/* one daemon for all steps: the session's name says which one is to fail */
 	if (strncmp(owner->ask.spec.session_id, "fail-", 5) == 0)
 		config.launch.fail_at = owner->ask.spec.session_id + 5;
+	config.launch.off = cc_env_get(owner->env, "CCBOX_TWIN_OFF");
 #endif
 	config.launch.pids = cc_held_launch_pids(&owner->held);
 	config.session_id = owner->ask.spec.session_id;
