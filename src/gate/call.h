@@ -92,6 +92,7 @@ struct cc_gate {
 	pthread_rwlock_t names; /* shared: resolve and act; exclusive: directories move, or surroundings are judged */
 	pthread_mutex_t start_lock;
 	pthread_cond_t start, all_here;
+	char *stacks; /* of all threads */
 	struct cc_worker *workers;
 	unsigned worker_count;
 	unsigned arrived; /* threads that run, with their tids known */

@@ -17,11 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { STACK = 512 << 10 };
+enum { STACK = 512 << 10, GUARD = 8 << 10 };
 
 static const struct {
 	const char *name;
@@ -192,10 +193,36 @@ static void *work(void *context)
 	return NULL;
 }
 
+/* One area for all of them, so that the zygote can give it back as one: see cc_gate_forget_threads. Each has a page or
+ * two below it that nobody may touch. */
+static enum cc_code make_stacks(struct cc_gate *gate, struct cc_err *err)
+{
+	char *area = mmap(NULL, (size_t)THREADS * STACK, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+
+	if (area == MAP_FAILED)
+		return cc_fail(err, CC_ESYS, errno, "gate stacks");
+	gate->stacks = area;
+	for (unsigned i = 0; i < THREADS; i++)
+		if (mprotect(area + (size_t)i * STACK, GUARD, PROT_NONE) < 0)
+			return cc_fail(err, CC_ESYS, errno, "gate stacks");
+	return CC_OK;
+}
+
+static void take_stack(struct cc_gate *gate, pthread_attr_t *attr, unsigned index)
+{
+	pthread_attr_setstack(attr, gate->stacks + (size_t)index * STACK + GUARD, STACK - GUARD);
+}
+
+void cc_gate_forget_threads(struct cc_gate *gate)
+{
+	munmap(gate->stacks, (size_t)THREADS * STACK);
+}
+
 static enum cc_code make_threads(struct cc_gate *gate, unsigned receivers, struct cc_err *err)
 {
 	pthread_attr_t attr;
-	enum cc_code code = CC_OK;
+	enum cc_code code = make_stacks(gate, err);
 	mode_t mask;
 
 	gate->turns.least = receivers < CC_GATE_THREADS_MIN   ? CC_GATE_THREADS_MIN
@@ -207,7 +234,6 @@ static enum cc_code make_threads(struct cc_gate *gate, unsigned receivers, struc
 	if (!gate->workers)
 		return cc_fail(err, CC_ELIMIT, 0, "out of memory");
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
 	for (unsigned i = 0; i < CC_GATE_THREADS_MAX && code == CC_OK; i++) {
 		struct cc_worker *worker = &gate->workers[i];
 		int error;
@@ -216,14 +242,17 @@ static enum cc_code make_threads(struct cc_gate *gate, unsigned receivers, struc
 		worker->index = i;
 		worker->mask = mask;
 		pthread_cond_init(&worker->called, NULL);
+		take_stack(gate, &attr, i);
 		error = pthread_create(&worker->thread, &attr, work, worker);
 		if (error)
 			code = cc_fail(err, CC_ESYS, error, "gate thread");
 		else
 			gate->worker_count++;
 	}
+	take_stack(gate, &attr, CC_GATE_THREADS_MAX);
 	if (code == CC_OK)
 		code = cc_waiter_start(gate, &attr, err);
+	take_stack(gate, &attr, CC_GATE_THREADS_MAX + 1);
 	if (code == CC_OK)
 		code = cc_turns_start(gate, &attr, err);
 	pthread_attr_destroy(&attr);

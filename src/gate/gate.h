@@ -33,6 +33,8 @@ enum { CC_GATE_THREADS_MIN = 1, CC_GATE_THREADS_MAX = 16 };
  * stay the caller's and outlive the gate. */
 CC_MUST enum cc_code cc_gate_open(const struct cc_rules *rules, struct cc_report *report, unsigned receivers,
 				  unsigned off, struct cc_gate **out_gate, struct cc_err *err);
+/* In a process that was forked and has none of the threads: their stacks go, which every fork of it would copy. */
+void cc_gate_forget_threads(struct cc_gate *gate);
 /* Takes the listener and lets the threads go. Every process up to last_reserved is ours. */
 CC_MUST enum cc_code cc_gate_start(struct cc_gate *gate, int listener, pid_t last_reserved, struct cc_err *err);
 

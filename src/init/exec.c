@@ -75,8 +75,7 @@ static void fresh_signals(void)
 {
 	sigset_t none;
 
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
+	/* what each signal does the zygote has set right for all of its children */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);

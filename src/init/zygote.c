@@ -283,6 +283,10 @@ static _Noreturn void zygote(struct cc_init *init, int sock)
 		cc_fail(&err, CC_EUNENFORCED, result, "gate: a denied name was not refused");
 		give_up(sock, &err);
 	}
+	/* Once, not in each child: there it would be sixty calls of every command. */
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	cc_gate_forget_threads(init->gate);
 	speak(sock, &up, -1);
 	serve(sock);
 }

@@ -116,6 +116,8 @@ static int write_chunk(struct cc_call *call)
 
 int cc_call_write(struct cc_call *call)
 {
+	bool waits = false;
+
 	if (!call->answered || call->draining)
 		return 0;
 	if (!call->started && write_headers(call) != 0)
@@ -129,14 +131,18 @@ int cc_call_write(struct cc_call *call)
 		call->sent = 0;
 		more = call->fill(call->fill_context, &call->out);
 		call->ended = more == CC_FILL_END || call->out.failed;
-		if (call->out.len == 0 && more == CC_FILL_WAIT)
+		waits = more == CC_FILL_WAIT && !call->ended;
+		if (call->out.len == 0 && waits)
 			return 0;
 	}
 	if (call->sent < call->out.len && write_chunk(call) != 0)
 		return -1;
 	if (call->sent == call->out.len && (!call->fill || call->ended))
 		return complete(call);
-	lws_callback_on_writable(call->wsi);
+	/* who waits is woken: asking all the same would be a turn of the loop, and six calls of the kernel, for nothing
+	 */
+	if (!waits || call->sent < call->out.len)
+		lws_callback_on_writable(call->wsi);
 	return 0;
 }
 

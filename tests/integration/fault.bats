@@ -61,7 +61,9 @@ fail_step() {
 # A daemon whose owners fail the step that the session's name says: fail-STEP.
 failing_daemon() {
 	mkdir "$BASE/twin"
-	cp "$(dirname "$CCBOX")"/{cc_server,cc-run,cc-init,cc-init-twin,cc-proxy,cc-connect} "$BASE/twin"
+	for helper in "$(dirname "$CCBOX")"/cc_server "$(dirname "$CCBOX")"/cc-*; do
+		[ ! -f "$helper" ] || cp "$helper" "$BASE/twin"
+	done
 	cp "$(dirname "$CCBOX")/cc-session-twin" "$BASE/twin/cc-session"
 	CC_SERVER=$BASE/twin/cc_server
 	daemon
