@@ -168,7 +168,7 @@ enum cc_code cc_rescue(const struct cc_worktree *tree, const char *ours, const c
 	enum cc_code code = cc_left_walk(tree, out_left, err);
 
 	if (code == CC_OK)
-		code = cc_work_git(&job.git, tree->env, err);
+		code = cc_work_git(&job.git, tree, err);
 	if (code == CC_OK)
 		code = cc_git_set(&job.git, err, "GIT_DIR=%s", ours);
 	if (code == CC_OK)

@@ -131,7 +131,7 @@ static enum cc_code settle(struct cc_worktree *tree, struct cc_err *err)
 		code = cc_fail(err, CC_EINVAL, 0, "%.200s is too long", tree->home);
 	if (code != CC_OK)
 		return code;
-	code = cc_work_git(&git, tree->env, err);
+	code = cc_work_git(&git, tree, err);
 	if (code == CC_OK)
 		code = settle_history(tree, &git, head, err);
 	if (code == CC_OK)
@@ -219,7 +219,7 @@ enum cc_code cc_worktree_bring_back(struct cc_worktree *tree, const struct cc_wo
 		return cc_fail(err, CC_EINVAL, 0, "%.200s is too long", tree->home);
 	snprintf(refs, sizeof(refs), "%s:refs/heads/%s", tree->head, tree->branch);
 	snprintf(self, sizeof(self), "url.%s.insteadOf=%s", ours, ours);
-	code = cc_work_git(&git, tree->env, err);
+	code = cc_work_git(&git, tree, err);
 	if (code == CC_OK && cc_git_do(&git, tree->origin, words, &why) != CC_OK)
 		code = cc_fail(err, CC_EPOLICY, 0,
 			       "%s could not be brought to %.200s: a branch of that name has other work, "
