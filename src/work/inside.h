@@ -14,7 +14,8 @@
 #define CC_WORK_OURS    "ours"
 /* While it is settled: */
 #define CC_WORK_THEIRS "theirs" /* the .git that the run left */
-#define CC_WORK_SOURCE "source" /* a repository of ours around its objects */
+#define CC_WORK_TAKEN  "taken"  /* its objects, file by file */
+#define CC_WORK_SOURCE "source" /* a repository of ours that reads them */
 #define CC_WORK_NESTED "nested" /* .git of other repositories in the copy */
 
 /* In DIR: held together while an id is taken or something is removed; alone, to see what is nobody's any more. */

@@ -261,6 +261,11 @@ static void a_killed_settling_loses_nothing(void **state)
 			T_OK(cc_worktree_sweep(runs, environ, &kept, &err), err);
 			LINE("test -e runs/r");
 		}
+		/* what could not be settled waits whole: say why */
+		T_OK(cc_worktree_open(runs, "r", environ, &tree, &err), err);
+		T_OK(cc_worktree_settle(&tree, NULL, NULL, &outcome, &err), err);
+		cc_worktree_outcome_done(&outcome);
+		cc_worktree_done(&tree);
 		LINE("test ! -e runs/r/tree; cd runs/r/ours; test \"$(git log --format=%s cc/run/r | sed 1d | tr '\\n' ' ')\" = 'c one '; "
 		     "git show cc/run/r:w; git show cc/run/r:n/x; no git cat-file -e cc/run/r:a; git fsck --no-dangling");
 		cc_strv_done(&kept);
