@@ -53,6 +53,9 @@ struct cc_capture {
 };
 CC_MUST enum cc_code cc_capture_start(char *const *argv, char *const *envp, const char *cwd,
 				      struct cc_capture *out_capture, struct cc_err *err);
+/* The same; it and what it starts keep one descriptor of ours (above 2), or none (-1). */
+CC_MUST enum cc_code cc_capture_start_keeping(char *const *argv, char *const *envp, const char *cwd, int keep,
+					      struct cc_capture *out_capture, struct cc_err *err);
 /* Takes its standard output to the end and reaps it. CC_ETIMEOUT kills it. */
 CC_MUST enum cc_code cc_capture_finish(struct cc_capture *capture, int timeout_ms, struct cc_buf *out, int *out_status,
 				       struct cc_err *err);

@@ -46,14 +46,15 @@ bool cc_work_path(const struct cc_worktree *tree, const char *name, char out[PAT
 	return snprintf(out, PATH_MAX, "%s/%s", tree->home, name) < PATH_MAX;
 }
 
-enum cc_code cc_work_git(struct cc_git *git, char *const *env, struct cc_err *err)
+enum cc_code cc_work_git(struct cc_git *git, const struct cc_worktree *tree, struct cc_err *err)
 {
 	static const char *const who[] = {"GIT_AUTHOR_NAME=ccbox", "GIT_AUTHOR_EMAIL=ccbox@localhost",
 					  "GIT_COMMITTER_NAME=ccbox", "GIT_COMMITTER_EMAIL=ccbox@localhost"};
-	enum cc_code code = cc_git_init(git, env, err);
+	enum cc_code code = cc_git_init(git, tree->env, err);
 
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(who); i++)
 		code = cc_git_set(git, err, "%s", who[i]);
+	git->keep = tree->lock;
 	return code;
 }
 

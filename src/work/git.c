@@ -46,7 +46,7 @@ enum cc_code cc_git_init(struct cc_git *git, char *const *env, struct cc_err *er
 {
 	enum cc_code code;
 
-	*git = (struct cc_git){0};
+	*git = (struct cc_git){.keep = -1};
 	code = cc_proc_which("git", CC_PATH_SYSTEM, git->path, sizeof(git->path), err);
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(plain); i++)
 		code = cc_strv_push(&git->env, plain[i], err);
@@ -100,6 +100,7 @@ enum cc_code cc_git_run(const struct cc_git *git, const char *dir, size_t max, s
 			const char *const *words, struct cc_err *err)
 {
 	struct cc_strv argv = {0};
+	struct cc_capture capture = {0};
 	const char *what = strcmp(words[0], "-c") == 0 ? words[2] : words[0];
 	int status = 0;
 	enum cc_code code = cc_strv_push(&argv, git->path, err);
@@ -113,7 +114,9 @@ enum cc_code cc_git_run(const struct cc_git *git, const char *dir, size_t max, s
 		code = cc_strv_push(&argv, *words, err);
 	cc_buf_init(out, max);
 	if (code == CC_OK)
-		code = cc_proc_capture(argv.items, git->env.items, dir, GIT_MS, out, &status, err);
+		code = cc_capture_start_keeping(argv.items, git->env.items, dir, git->keep, &capture, err);
+	if (code == CC_OK)
+		code = cc_capture_finish(&capture, GIT_MS, out, &status, err);
 	cc_strv_done(&argv);
 	if (code == CC_OK && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
 		code = cc_fail(err, CC_EPOLICY, 0, "git %s failed in %.200s; nothing of it is to be trusted", what,

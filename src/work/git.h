@@ -13,6 +13,8 @@
 struct cc_git {
 	char path[PATH_MAX];
 	struct cc_strv env;
+	/* Kept by every git and by what it starts: a lock that is held until the last of them is gone. -1: none. */
+	int keep;
 };
 
 /* env: PATH is taken from it. */

@@ -14,7 +14,8 @@
 #define CC_WORK_OURS    "ours"
 /* While it is settled: */
 #define CC_WORK_THEIRS "theirs" /* the .git that the run left */
-#define CC_WORK_SOURCE "source" /* a repository of ours around its objects */
+#define CC_WORK_TAKEN  "taken"  /* its objects, file by file */
+#define CC_WORK_SOURCE "source" /* a repository of ours that reads them */
 #define CC_WORK_NESTED "nested" /* .git of other repositories in the copy */
 
 /* In DIR: held together while an id is taken or something is removed; alone, to see what is nobody's any more. */
@@ -28,8 +29,9 @@ CC_MUST enum cc_code cc_work_name(struct cc_worktree *tree, const char *dir, con
 				  struct cc_err *err);
 /* Of the open directory DIR/RUN; -1 with EWOULDBLOCK: somebody has it. */
 int cc_work_lock(int home, bool make);
-/* git for a tree, with a name of ours for what it commits. */
-CC_MUST enum cc_code cc_work_git(struct cc_git *git, char *const *env, struct cc_err *err);
+/* git for a tree, with a name of ours for what it commits. It holds the tree's lock as long as it runs, so that nobody
+ * comes between it and its files when its owner is killed. */
+CC_MUST enum cc_code cc_work_git(struct cc_git *git, const struct cc_worktree *tree, struct cc_err *err);
 /* DIR/RUN, or whatever else lies in DIR. */
 CC_MUST enum cc_code cc_work_remove(const char *dir, const char *name, struct cc_err *err);
 /* Writes down what is known. */

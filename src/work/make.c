@@ -292,7 +292,7 @@ enum cc_code cc_worktree_make(const struct cc_worktree_ask *ask, struct cc_workt
 	if (code == CC_OK)
 		code = cc_work_name(&tree, ask->dir, ask->run, ask->env, err);
 	if (code == CC_OK)
-		code = cc_work_git(&job.git, ask->env, err);
+		code = cc_work_git(&job.git, &tree, err);
 	if (code == CC_OK)
 		code = cc_origin_find(&job.git, ask->origin, &job.origin, err);
 	if (code == CC_OK)
@@ -300,6 +300,7 @@ enum cc_code cc_worktree_make(const struct cc_worktree_ask *ask, struct cc_workt
 	if (code == CC_OK) {
 		code = claim(&job, err);
 		claimed = code == CC_OK;
+		job.git.keep = tree.lock;
 	}
 	if (code == CC_OK)
 		code = build(&job, err);

@@ -32,11 +32,15 @@ static enum cc_code start_index(struct rescue *job, struct cc_err *err)
 	struct cc_buf text;
 	enum cc_code code = cc_files_read(home, CC_WORK_INDEX, INDEX_MAX, &text, err);
 
+	/* what a git that was killed has left */
+	if (home >= 0 && unlinkat(home, "index.rescue.lock", 0) < 0 && errno != ENOENT)
+		code = cc_fail(err, CC_ESYS, errno, "%.200s", job->tree->home);
 	if (code == CC_OK)
 		code = cc_files_write(job->tree->home, "index.rescue", cc_buf_view(&text), err);
 	cc_buf_done(&text);
+	/* an unborn copy has none; nor has what was begun by a rescue of such */
 	if (code == CC_ENOTFOUND)
-		code = CC_OK;
+		code = cc_files_remove(job->tree->home, "index.rescue", err);
 	if (code == CC_OK)
 		code = cc_git_set(&job->git, err, "GIT_INDEX_FILE=%s/index.rescue", job->tree->home);
 	return code == CC_OK ? cc_git_do(&job->git, job->tree->path, job->head[0] ? words : nothing, err) : code;
@@ -75,10 +79,11 @@ static enum cc_code hide_links(struct rescue *job, struct cc_err *err)
 
 	for (size_t at = 0; code == CC_OK && at < text.len; at += strlen(text.data + at) + 1) {
 		char *line = text.data + at, *tab = strchr(line, '\t');
-		size_t id = tab ? strcspn(line + 7, " ") : 0;
+		size_t id;
 
 		if (!tab || strncmp(line, "160000 ", 7) != 0)
 			continue;
+		id = strcspn(line + 7, " ");
 		if (paths.count == LINKS_MAX)
 			code = cc_fail(err, CC_ELIMIT, 0, "more than %d submodules", LINKS_MAX);
 		if (code == CC_OK)
@@ -168,7 +173,7 @@ enum cc_code cc_rescue(const struct cc_worktree *tree, const char *ours, const c
 	enum cc_code code = cc_left_walk(tree, out_left, err);
 
 	if (code == CC_OK)
-		code = cc_work_git(&job.git, tree->env, err);
+		code = cc_work_git(&job.git, tree, err);
 	if (code == CC_OK)
 		code = cc_git_set(&job.git, err, "GIT_DIR=%s", ours);
 	if (code == CC_OK)

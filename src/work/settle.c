@@ -41,24 +41,33 @@ static enum cc_code part(const struct cc_worktree *tree, struct cc_err *err)
 	return rename(from, to) == 0 ? CC_OK : cc_fail(err, CC_ESYS, errno, "%.300s", from);
 }
 
-/* A repository of ours around the objects that the run left, which are moved there file by file. */
+/* The objects that the run left are moved file by file, some of them perhaps by a settling that was interrupted; a
+ * repository of ours, made anew each time, reads them. */
 static enum cc_code make_source(const struct cc_worktree *tree, const struct cc_git *git, int theirs,
 				struct cc_err *err)
 {
 	char path[PATH_MAX];
+	struct cc_strv lenders = {0};
 	CC_AUTO_FD from = cc_files_open(theirs, "objects", O_RDONLY | O_DIRECTORY);
 	CC_AUTO_FD to = -1;
-	enum cc_code code = CC_OK;
+	enum cc_code code;
 
-	/* what an interrupted settling has moved is not among theirs any more */
-	if (!cc_work_path(tree, CC_WORK_SOURCE "/objects", path))
+	if (!cc_work_path(tree, CC_WORK_TAKEN, path))
 		return cc_fail(err, CC_EINVAL, 0, "%.200s is too long", tree->home);
-	if (access(path, F_OK) < 0)
-		code = cc_work_bare(tree, git, CC_WORK_SOURCE, &tree->lenders, err);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return cc_fail(err, CC_ESYS, errno, "%.300s", path);
 	to = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (code == CC_OK && (from < 0 || to < 0))
-		code = cc_fail(err, CC_EPOLICY, errno, "the objects of the run are not there");
-	return code == CC_OK ? cc_stock_take(from, to, CC_STOCK_MOVE, CC_STOCK_FILES, err) : code;
+	if (from < 0 || to < 0)
+		return cc_fail(err, CC_EPOLICY, errno, "the objects of the run are not there");
+	code = cc_stock_take(from, to, CC_STOCK_MOVE, CC_STOCK_FILES, err);
+	if (code == CC_OK)
+		code = cc_strv_push(&lenders, path, err);
+	for (size_t i = 0; code == CC_OK && i < tree->lenders.count; i++)
+		code = cc_strv_push(&lenders, tree->lenders.items[i], err);
+	if (code == CC_OK)
+		code = cc_work_bare(tree, git, CC_WORK_SOURCE, &lenders, err);
+	cc_strv_done(&lenders);
+	return code;
 }
 
 /* The run's commits into ours: each object hashed anew, the whole checked by git. What the origin has already is not
@@ -120,7 +129,8 @@ static enum cc_code settle_history(struct cc_worktree *tree, const struct cc_git
 
 static enum cc_code settle(struct cc_worktree *tree, struct cc_err *err)
 {
-	static const char *const gone[] = {CC_WORK_THEIRS, CC_WORK_SOURCE, CC_WORK_NESTED, "paths", "index.rescue"};
+	static const char *const gone[] = {CC_WORK_THEIRS, CC_WORK_SOURCE, CC_WORK_TAKEN,
+					   CC_WORK_NESTED, "paths",        "index.rescue"};
 	char ours[PATH_MAX], ref[128], head[CC_GIT_OID + 1], commit[CC_GIT_OID + 1] = "";
 	const char *const words[] = {"update-ref", ref, commit, NULL};
 	struct cc_git git;
@@ -131,7 +141,7 @@ static enum cc_code settle(struct cc_worktree *tree, struct cc_err *err)
 		code = cc_fail(err, CC_EINVAL, 0, "%.200s is too long", tree->home);
 	if (code != CC_OK)
 		return code;
-	code = cc_work_git(&git, tree->env, err);
+	code = cc_work_git(&git, tree, err);
 	if (code == CC_OK)
 		code = settle_history(tree, &git, head, err);
 	if (code == CC_OK)
@@ -219,7 +229,7 @@ enum cc_code cc_worktree_bring_back(struct cc_worktree *tree, const struct cc_wo
 		return cc_fail(err, CC_EINVAL, 0, "%.200s is too long", tree->home);
 	snprintf(refs, sizeof(refs), "%s:refs/heads/%s", tree->head, tree->branch);
 	snprintf(self, sizeof(self), "url.%s.insteadOf=%s", ours, ours);
-	code = cc_work_git(&git, tree->env, err);
+	code = cc_work_git(&git, tree, err);
 	if (code == CC_OK && cc_git_do(&git, tree->origin, words, &why) != CC_OK)
 		code = cc_fail(err, CC_EPOLICY, 0,
 			       "%s could not be brought to %.200s: a branch of that name has other work, "

@@ -211,10 +211,18 @@ static bool capture_read(int fd, int timeout_ms, struct cc_buf *out)
 enum cc_code cc_capture_start(char *const *argv, char *const *envp, const char *cwd, struct cc_capture *out_capture,
 			      struct cc_err *err)
 {
+	return cc_capture_start_keeping(argv, envp, cwd, -1, out_capture, err);
+}
+
+enum cc_code cc_capture_start_keeping(char *const *argv, char *const *envp, const char *cwd, int keep,
+				      struct cc_capture *out_capture, struct cc_err *err)
+{
 	struct cc_spawn how = {.argv = argv,
 			       .envp = envp,
 			       .cwd = cwd,
 			       .stdio = {-1, -1, -1},
+			       .keep = {keep},
+			       .keep_count = keep >= 0,
 			       .new_session = true,
 			       .die_with_parent = true};
 	int ends[2];

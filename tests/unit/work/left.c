@@ -3,6 +3,8 @@
 
 #include "policy/rules.h"
 
+#include <signal.h>
+
 /* A repository that the run must not be able to read from, and a program that must not be run. */
 static int up_private(void **state)
 {
@@ -228,12 +230,58 @@ static void what_killed_owners_left_is_swept(void **state)
 	cc_worktree_done(&trees[0]);
 }
 
+/* Settling is killed somewhere on its way, again and again, and then done by whoever comes next. */
+static void a_killed_settling_loses_nothing(void **state)
+{
+	struct cc_err err = {0};
+	char runs[PATH_MAX + 16];
+
+	(void)state;
+	snprintf(runs, sizeof(runs), "%s/runs", base);
+	for (unsigned ms = 0; ms < 60; ms += 6) {
+		struct cc_worktree tree;
+		struct cc_worktree_outcome outcome;
+		struct cc_strv kept = {0};
+		pid_t pid;
+
+		T_OK(make("plain", "r", NULL, &tree, &err), err);
+		LINE("cd runs/r/tree; echo c >c; git add c; git commit -qm c; echo w >w; rm a; git init -q n; echo x >n/x");
+		pid = fork();
+		if (pid == 0) {
+			setpgid(0, 0);
+			_exit(cc_worktree_settle(&tree, NULL, NULL, &outcome, &err));
+		}
+		cc_worktree_done(&tree);
+		usleep(ms * 1000);
+		/* the process alone: a git that it started may still be at work, and then the run is still somebody's
+		 */
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		while (!cc_strv_has(&kept, "r")) {
+			T_OK(cc_worktree_sweep(runs, environ, &kept, &err), err);
+			LINE("test -e runs/r");
+		}
+		/* what could not be settled waits whole: say why */
+		T_OK(cc_worktree_open(runs, "r", environ, &tree, &err), err);
+		T_OK(cc_worktree_settle(&tree, NULL, NULL, &outcome, &err), err);
+		cc_worktree_outcome_done(&outcome);
+		cc_worktree_done(&tree);
+		LINE("test ! -e runs/r/tree; cd runs/r/ours; test \"$(git log --format=%s cc/run/r | sed 1d | tr '\\n' ' ')\" = 'c one '; "
+		     "git show cc/run/r:w; git show cc/run/r:n/x; no git cat-file -e cc/run/r:a; git fsck --no-dangling");
+		cc_strv_done(&kept);
+		T_OK(cc_worktree_open(runs, "r", environ, &tree, &err), err);
+		assert_false(tree.damaged);
+		T_OK(cc_worktree_remove(&tree, &err), err);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_a_run_leaves_deceives_nobody, up_private, rig_down),
 		cmocka_unit_test_setup_teardown(findings_wait_for_somebody, up_private, rig_down),
 		cmocka_unit_test_setup_teardown(what_killed_owners_left_is_swept, up_private, rig_down),
+		cmocka_unit_test_setup_teardown(a_killed_settling_loses_nothing, up_private, rig_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
