@@ -77,9 +77,6 @@ enum cc_code cc_job_launch(struct cc_job *job, struct cc_err *err)
 	code = cc_json_parse("handle", cc_view_of(handle), 0, &doc, err);
 	if (code == CC_OK)
 		cc_job_up(job, cc_json_root(doc));
-	/* before the agent is there, so that nothing of it is missed */
-	if (code == CC_OK && ccbox_events(job->box, job->id, 0, 1, &job->events, &error) != 0)
-		code = fail(err, &error);
 	return code;
 }
 
@@ -91,7 +88,9 @@ enum cc_code cc_job_exec(struct cc_job *job, const struct cc_strv *argv, struct 
 					.stdin_open = 1};
 	struct ccbox_error error = {0};
 
-	if (ccbox_exec(job->box, job->id, &command, &job->command, &error) != 0)
+	/* the events from their first on, which are still there: the agent does not wait for their reader */
+	if (ccbox_exec(job->box, job->id, &command, &job->command, &error) != 0 ||
+	    ccbox_events(job->box, job->id, 0, 1, &job->events, &error) != 0)
 		return fail(err, &error);
 	job->last_word = cc_clock_ms();
 	return CC_OK;
