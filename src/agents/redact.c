@@ -7,8 +7,9 @@
 
 enum { OPEN_WORDS = 3, OPEN_MAX = 512, SCHEME_BACK = 16, USER_MAX = 200 };
 
-/* Which bytes a secret of that kind is made of. */
-enum shape { ALNUM, WORD, UNTIL_SPACE };
+/* Which bytes a secret of that kind is made of. Nothing that a shell acts on is in any of them: a person who is asked
+ * about a command sees all of it that does something. */
+enum shape { ALNUM, WORD, VALUE };
 
 /* What stands before a secret, and how long that has to be at least to be one. keep: what stands before stays. */
 static const struct {
@@ -17,28 +18,14 @@ static const struct {
 	size_t least;
 	bool keep;
 } rows[] = {
-	{"sk-", WORD, 20, false},
-	{"ghp_", ALNUM, 36, false},
-	{"gho_", ALNUM, 36, false},
-	{"ghs_", ALNUM, 36, false},
-	{"ghu_", ALNUM, 36, false},
-	{"ghr_", ALNUM, 36, false},
-	{"github_pat_", WORD, 22, false},
-	{"glpat-", WORD, 20, false},
-	{"lin_api_", WORD, 8, false},
-	{"xoxb-", WORD, 10, false},
-	{"xoxp-", WORD, 10, false},
-	{"AKIA", ALNUM, 16, false},
-	{"--api-key=", UNTIL_SPACE, 1, true},
-	{"--api-key ", UNTIL_SPACE, 1, true},
-	{"--token=", UNTIL_SPACE, 1, true},
-	{"--token ", UNTIL_SPACE, 1, true},
-	{"--key=", UNTIL_SPACE, 1, true},
-	{"--key ", UNTIL_SPACE, 1, true},
-	{"--password=", UNTIL_SPACE, 1, true},
-	{"--password ", UNTIL_SPACE, 1, true},
-	{"Bearer ", UNTIL_SPACE, 8, true},
-	{"Basic ", UNTIL_SPACE, 12, true},
+	{"sk-", WORD, 20, false},         {"ghp_", ALNUM, 36, false},      {"gho_", ALNUM, 36, false},
+	{"ghs_", ALNUM, 36, false},       {"ghu_", ALNUM, 36, false},      {"ghr_", ALNUM, 36, false},
+	{"github_pat_", WORD, 22, false}, {"glpat-", WORD, 20, false},     {"lin_api_", WORD, 8, false},
+	{"xoxb-", WORD, 10, false},       {"xoxp-", WORD, 10, false},      {"AKIA", ALNUM, 16, false},
+	{"--api-key=", VALUE, 1, true},   {"--api-key ", VALUE, 1, true},  {"--token=", VALUE, 1, true},
+	{"--token ", VALUE, 1, true},     {"--key=", VALUE, 1, true},      {"--key ", VALUE, 1, true},
+	{"--password=", VALUE, 1, true},  {"--password ", VALUE, 1, true}, {"Bearer ", VALUE, 8, true},
+	{"Basic ", VALUE, 12, true},
 };
 
 /* Any upper-case name with one of these and "=" behind it: GH_TOKEN=, TICKETING_API_KEY= ... */
@@ -52,7 +39,7 @@ static bool in_shape(char byte, enum shape shape)
 		return alnum;
 	if (shape == WORD)
 		return alnum || byte == '_' || byte == '-';
-	return (unsigned char)byte > ' ' && byte != '"' && byte != '\'' && byte != '`';
+	return alnum || (byte && strchr("-._~+/=:%,!#@^", byte));
 }
 
 static size_t run_of(struct cc_view text, size_t at, enum shape shape)
@@ -102,6 +89,8 @@ static bool by_row(struct cc_view text, size_t at, size_t *out_from, size_t *out
 
 		if (at + len > text.len || !same(text.ptr + at, rows[i].before, len))
 			continue;
+		if (rows[i].keep && at + len < text.len && strchr("\"'", text.ptr[at + len]))
+			len++;
 		found = run_of(text, at + len, rows[i].shape);
 		if (found < rows[i].least)
 			continue;
@@ -116,7 +105,7 @@ static bool by_row(struct cc_view text, size_t at, size_t *out_from, size_t *out
 static bool by_name(struct cc_view text, size_t at, size_t *out_from, size_t *out_to)
 {
 	size_t len = run_of(text, at, WORD), next = at + len;
-	enum shape shape = UNTIL_SPACE;
+	enum shape shape = VALUE;
 
 	if (len == 0 || len > 100 || (at > 0 && in_shape(text.ptr[at - 1], WORD)) ||
 	    !cc_redact_is_name((struct cc_view){text.ptr + at, len}))
@@ -148,7 +137,7 @@ static bool by_url(struct cc_view text, size_t at, size_t *out_from, size_t *out
 
 	if (at + 3 >= text.len || memcmp(text.ptr + at, "://", 3) != 0 || at == 0)
 		return false;
-	while (end < text.len && end - at < USER_MAX && in_shape(text.ptr[end], UNTIL_SPACE) && text.ptr[end] != '/' &&
+	while (end < text.len && end - at < USER_MAX && in_shape(text.ptr[end], VALUE) && text.ptr[end] != '/' &&
 	       text.ptr[end] != '@') {
 		if (text.ptr[end] == ':' && !colon)
 			colon = end;

@@ -61,6 +61,25 @@ static void on_judge(void *context, const struct cc_tool_ask *ask, struct cc_too
 		record(job, ask->tool, out->verdict, out->rule, "rule", 0);
 }
 
+/* A person answers what they see: what does not fit into an event as a whole is not asked about. */
+static bool is_shown_whole(const struct cc_json *value)
+{
+	if (!value)
+		return true;
+	if (value->kind == CC_JSON_STRING && value->text.len > CC_AGENT_LEAF_MAX)
+		return false;
+	for (const struct cc_json *m = value->child; m; m = m->next)
+		if (!is_shown_whole(m))
+			return false;
+	return true;
+}
+
+static void refuse(struct cc_job *job, int talk, const struct cc_tool_ask *ask, const char *rule, const char *why)
+{
+	record(job, ask->tool, CC_GUARD_DENY, rule, "limit", 0);
+	cc_talk_answer(job->talk, talk, false, why);
+}
+
 static void put_question(struct cc_job *job, int talk, const struct cc_tool_ask *ask, const char *title,
 			 const struct cc_tool_verdict *verdict)
 {
@@ -76,18 +95,22 @@ static void put_question(struct cc_job *job, int talk, const struct cc_tool_ask 
 	while (at < CC_JOB_QUESTIONS && job->questions[at].number)
 		at++;
 	if (at == CC_JOB_QUESTIONS) {
-		record(job, ask->tool, CC_GUARD_DENY, verdict->rule, "limit", 0);
-		cc_talk_answer(job->talk, talk, false, "ccbox: too many questions wait");
+		refuse(job, talk, ask, verdict->rule, "ccbox: too many questions wait");
 		return;
 	}
-	event.approval = ++job->asked;
-	job->questions[at].number = event.approval;
-	job->questions[at].deadline = cc_clock_ms() + wait * 1000;
-	job->questions[at].talk = talk;
-	cc_recorder_flush(&job->recorder);
 	cc_buf_init(&line, CC_AGENT_EVENT_MAX);
+	event.approval = job->asked + 1;
 	cc_agent_event_write(&event, &line);
-	cc_job_line(job, cc_buf_view(&line), event.approval);
+	if (!is_shown_whole(ask->input) || line.failed || strstr(line.data, ",\"cut\":true}")) {
+		refuse(job, talk, ask, verdict->rule, "ccbox: too long to be put to a person; do it in smaller steps");
+	} else {
+		job->asked = event.approval;
+		job->questions[at].number = event.approval;
+		job->questions[at].deadline = cc_clock_ms() + wait * 1000;
+		job->questions[at].talk = talk;
+		cc_recorder_flush(&job->recorder);
+		cc_job_line(job, cc_buf_view(&line), event.approval);
+	}
 	cc_buf_done(&line);
 }
 

@@ -96,9 +96,21 @@ enum cc_code cc_job_exec(struct cc_job *job, const struct cc_strv *argv, struct 
 	return CC_OK;
 }
 
+/* What it writes beside its protocol, in as many events as it takes. */
+static void say_error(struct cc_job *job, struct cc_view text)
+{
+	while (text.len) {
+		size_t part = text.len < CC_AGENT_TEXT_MAX ? text.len : CC_AGENT_TEXT_MAX;
+		struct cc_agent_event said = {.type = CC_AGENT_ERROR, .text = {text.ptr, part}};
+
+		cc_job_event(job, &said);
+		text.ptr += part;
+		text.len -= part;
+	}
+}
+
 static void on_output(struct cc_job *job, const struct ccbox_event *event)
 {
-	struct cc_agent_event said = {.type = CC_AGENT_ERROR, .text = {event->content, event->content_len}};
 	int64_t now = cc_clock_ms();
 
 	job->last_word = now;
@@ -110,7 +122,7 @@ static void on_output(struct cc_job *job, const struct ccbox_event *event)
 		job->exit_code = event->exit_code;
 		cc_talk_end(job->talk);
 	} else if (strcmp(event->type, "stderr") == 0 || strcmp(event->type, "notice") == 0) {
-		cc_job_event(job, &said);
+		say_error(job, (struct cc_view){event->content, event->content_len});
 	}
 }
 

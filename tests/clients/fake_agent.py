@@ -47,7 +47,7 @@ def act(prompt):
         out(type="result", is_error=False)
     elif word == "ask":  # with markup in all that it says
         out(type="control_request", request_id="q", request={"subtype": "can_use_tool", "tool_name": "mcp__x", "input": {
-            "command": "echo '<img src=x onerror=alert(1)>'; gh pr create"}, "description": "<i>x</i>"})
+            "command": "echo '<img src=x onerror=alert(1)>'; gh pr create " + rest}, "description": "<i>x</i>"})
         answer = json.loads(sys.stdin.readline())
         text("<img src=x onerror=alert(1)> %s" % answer["response"]["response"]["behavior"])
         open("new.txt", "w").write("made by the agent\n<b>bold</b>\n")

@@ -1,6 +1,7 @@
 /* Bodies that clients of the daemon send: a launch, a command. What is taken can be written as a body that is taken
  * again and says the same; nothing is taken that the checks behind it would not see. */
 #include "wire/request.h"
+#include "wire/runrequest.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -45,6 +46,26 @@ static void try_launch(const struct cc_json *root)
 	cc_buf_done(&text);
 }
 
+static void try_run(const struct cc_json *root)
+{
+	struct cc_run_request request;
+	struct cc_err err = {0};
+
+	cc_run_request_init(&request);
+	if (cc_run_request_read(root, &request, &err) == CC_OK) {
+		assert(request.agent && request.prompt && !request.repo != !request.directory);
+		assert(!request.directory || request.directory[0] == '/');
+		assert(request.mode != CC_MODE_UNSET && request.action_count <= CC_RUN_ACTIONS);
+		for (size_t i = 0; i < request.action_count; i++)
+			assert(request.actions[i].action && request.actions[i].verdict);
+		for (size_t i = 0; i < request.env.count; i++)
+			assert(!strchr(request.env.items[i], '='));
+	} else {
+		assert(err.what[0]);
+	}
+	cc_run_request_done(&request);
+}
+
 static void try_exec(const struct cc_json *root)
 {
 	struct cc_exec_request_doc request;
@@ -73,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	try_launch(cc_json_root(doc));
 	try_exec(cc_json_root(doc));
+	try_run(cc_json_root(doc));
 	cc_json_doc_free(doc);
 	return 0;
 }

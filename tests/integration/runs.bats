@@ -223,6 +223,9 @@ until_says() {
 	"$CCBOX" agent approve "$RUN"
 	record | grep -q '"decision":"allow","by":"person"'
 	[ -e new.txt ]
+	# what a person could not see whole is not asked about
+	begin claude "ask $(printf '%03000d')"
+	record | grep -q '"decision":"deny","by":"limit"'
 	begin claude ask '"approvalSeconds":1'
 	record | grep -q '"decision":"deny","by":"timeout"'
 	before=$(tree_hash .)

