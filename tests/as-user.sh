@@ -32,9 +32,19 @@ chmod -R a+rX "$place"
 cd "$place"
 export DENY_SYSCALL="$place/build/deny-syscall" BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-120}
 export CCBOX="$place/build/${CCBOX_BINARY:-ccbox}" TMPDIR="$place/tmp" LC_ALL=C.UTF-8
+good=0
 if [ "$who" = user ] && [ "$(id -u)" = 0 ]; then
 	chown -R 65534:65534 "$place/tmp"
-	setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$place/tmp" USER=nobody LOGNAME=nobody bats --tap "$place/tests/integration/$file"
+	setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$place/tmp" USER=nobody LOGNAME=nobody bats --tap "$place/tests/integration/$file" || good=$?
 else
-	bats --tap "$place/tests/integration/$file"
+	bats --tap "$place/tests/integration/$file" || good=$?
 fi
+# Whatever a test has started is gone by now, or soon.
+for _ in $(seq 100); do
+	left=$(pgrep -f "$place" || true)
+	[ -n "$left" ] || exit $good
+	sleep 0.1
+done
+echo "left behind:" >&2
+ps -o pid,args -p "$(echo $left | tr ' ' ',')" >&2
+exit 1

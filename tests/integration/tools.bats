@@ -272,7 +272,7 @@ start_sshd() {
 		PermitRootLogin yes
 		PasswordAuthentication no
 	CONF
-	bwrap --dev-bind / / --tmpfs /run --dir /run/sshd --ro-bind "$BASE/ssh/passwd" /etc/passwd -- "$SSHD" -D -e -f "$BASE/ssh/config" 2>"$BASE/ssh/log" 3>&- &
+	bwrap --die-with-parent --dev-bind / / --tmpfs /run --dir /run/sshd --ro-bind "$BASE/ssh/passwd" /etc/passwd -- "$SSHD" -D -e -f "$BASE/ssh/config" 2>"$BASE/ssh/log" 3>&- &
 	SERVER=$!
 	for _ in $(seq 100); do grep -q 'listening on' "$BASE/ssh/log" && break; sleep 0.05; done
 	echo "[git.test]:$PORT $(cut -d' ' -f1,2 "$BASE/ssh/host.pub")" >known
