@@ -158,6 +158,19 @@ def bench_idle():
 
 
 def bench_events():
+    """Three rounds: what else the machine does falls into one of them."""
+    rates, missing, total = [], 0, 0
+    for _ in range(3):
+        events, seconds, counts = one_row_of_events()
+        rates.append(events / seconds)
+        missing += sum(c != events for c in counts)
+        total += events
+    say("events of one command to 5 readers and its caller (%d; median of three)" % (total / 3), "%.0f/s" % statistics.median(rates), "10000/s",
+        statistics.median(rates) >= 10000)
+    say("the same: readers that missed one", "%d of 15" % missing, "0", not missing)
+
+
+def one_row_of_events():
     """A command that writes a line and waits until it was taken, so that each is an event; five readers have them all."""
     launch("events")
     lines, counts = 50000, [0] * 5
@@ -189,8 +202,7 @@ def bench_events():
     stop("events")
     for r in readers:
         r.join()
-    say("events of one command to 5 readers and its caller (%d)" % events, "%.0f/s" % (events / seconds), "10000/s", events / seconds >= 10000)
-    say("the same: readers that missed one", "%d of 5" % sum(c != events for c in counts), "0", all(c == events for c in counts))
+    return events, seconds, counts
 
 
 def bench_soak():
