@@ -82,13 +82,15 @@ enum cc_code cc_peer_recv(int sock, struct cc_peer_msg *out, struct cc_err *err)
 	struct iovec part = {out->text, CC_PEER_MAX};
 	struct msghdr head = {
 		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room)};
+	int resets = 0;
 	ssize_t got;
 
 	out->len = 0;
 	out->fd_count = 0;
+	/* A peer that went with something unread is told once, and before what it had said: that comes first here. */
 	do {
 		got = recvmsg(sock, &head, MSG_CMSG_CLOEXEC);
-	} while (got < 0 && errno == EINTR);
+	} while (got < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
 	if (got < 0)
 		return cc_fail(err, errno == EAGAIN ? CC_ETIMEOUT : CC_EPROTO, errno, "cannot receive from the peer");
 	collect_fds(&head, out);
