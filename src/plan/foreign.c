@@ -101,6 +101,43 @@ static bool same_path(const char *left, const char *right)
 	return cc_view_eq(trimmed(left), trimmed(right));
 }
 
+static void keep_fd(struct reader *r, const char *text)
+{
+	char *end;
+	long fd = strtol(text, &end, 10);
+
+	if (r->code != CC_OK)
+		return;
+	if (*end || end == text || fd < 3 || fd > INT_MAX)
+		r->code = cc_fail(r->err, CC_EINVAL, 0, "bubblewrap's options: \"%.40s\" is no descriptor to pass on",
+				  text);
+	else if (r->out->fd_count == CC_FOREIGN_FDS)
+		r->code = cc_fail(r->err, CC_ELIMIT, 0, "bubblewrap's options name more than %d descriptors",
+				  CC_FOREIGN_FDS);
+	else
+		r->out->fds[r->out->fd_count++] = (int)fd;
+}
+
+/* A file or link that bubblewrap itself makes in a directory of the host: nobody would ask about its name. */
+static void made(struct reader *r, const struct option *option, char *const *value)
+{
+	struct cc_foreign_place *over = NULL;
+
+	for (size_t i = 0; i < r->out->place_count; i++)
+		if (lies_in(value[1], cc_view_of(r->out->places[i].path)) &&
+		    (!over || strlen(over->path) < strlen(r->out->places[i].path)))
+			over = &r->out->places[i];
+	if (over && over->kind == CC_FOREIGN_RW) {
+		r->code = cc_fail(r->err, CC_EUNSUPPORTED, 0,
+				  "bubblewrap's %s %s %s is refused: it would be made in %s on the host", option->name,
+				  value[0], value[1], over->path);
+		return;
+	}
+	pass(r, option, value);
+	if (strcmp(option->name, "--file") == 0)
+		keep_fd(r, value[0]);
+}
+
 static void bind(struct reader *r, const struct option *option, char *const *value)
 {
 	size_t len = strlen(option->name);
@@ -180,23 +217,6 @@ static void dev(struct reader *r, const struct option *option, char *const *valu
 		add_dev(r);
 	else
 		refuse(r, option, value);
-}
-
-static void keep_fd(struct reader *r, const char *text)
-{
-	char *end;
-	long fd = strtol(text, &end, 10);
-
-	if (r->code != CC_OK)
-		return;
-	if (*end || end == text || fd < 3 || fd > INT_MAX)
-		r->code = cc_fail(r->err, CC_EINVAL, 0, "bubblewrap's options: \"%.40s\" is no descriptor to pass on",
-				  text);
-	else if (r->out->fd_count == CC_FOREIGN_FDS)
-		r->code = cc_fail(r->err, CC_ELIMIT, 0, "bubblewrap's options name more than %d descriptors",
-				  CC_FOREIGN_FDS);
-	else
-		r->out->fds[r->out->fd_count++] = (int)fd;
 }
 
 static void descriptor(struct reader *r, const struct option *option, char *const *value)
@@ -304,12 +324,12 @@ static const struct option options[] = {
 	{"--dev", 1, dev, 0, no_place},
 	{"--remount-ro", 1, pass, 0, NULL},
 	{"--dir", 1, pass, 0, NULL},
-	{"--symlink", 2, pass, 0, NULL},
+	{"--symlink", 2, made, 0, NULL},
 	{"--perms", 1, pass, 0, NULL},
 	{"--size", 1, pass, 0, NULL},
 	{"--chmod", 2, pass, 0, NULL},
 	{"--mqueue", 1, pass, 0, NULL},
-	{"--file", 2, descriptor, 0, NULL},
+	{"--file", 2, made, 0, NULL},
 	{"--bind-data", 2, descriptor, 0, NULL},
 	{"--ro-bind-data", 2, descriptor, 0, NULL},
 	{"--ro-bind-fd", 2, descriptor, 0, NULL},

@@ -22,6 +22,7 @@ const char *const cc_default_home_secrets[] = {
 	"Library/Keychains",
 	".m2/settings.xml",
 	".gradle/gradle.properties",
+	".local/share/ccbox-server",
 	NULL,
 };
 
@@ -57,6 +58,7 @@ const char *const cc_default_home_deny[] = {
 	".config/ccbox",
 	".local/share/ccbox",
 	".local/state/ccbox",
+	".local/state/ccbox-copies",
 	NULL,
 };
 

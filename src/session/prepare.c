@@ -300,6 +300,37 @@ static enum cc_code make_plan(const struct cc_prepare_ask *ask, struct cc_prepar
 	return cc_linux_plan_make(prepared->rules, &prepared->facts, &linux_ask, &prepared->plan, err);
 }
 
+/* What is ours, where a variable puts it elsewhere than the defaults say: who writes the policy of the next session is
+ * in no sandbox, and the daemon's token is the daemon. */
+static const struct {
+	const char *variable, *name;
+	bool read;
+} own_places[] = {
+	{"XDG_CONFIG_HOME", "/ccbox", true},
+	{"XDG_STATE_HOME", "/ccbox", true},
+	{"XDG_DATA_HOME", "/ccbox-server", false},
+	{"CC_SERVER_DATA_DIR", "", false},
+};
+
+static enum cc_code close_own_places(const struct cc_prepare_ask *ask, struct cc_err *err)
+{
+	struct cc_policy *policy = &ask->spec->policy;
+	enum cc_code code = CC_OK;
+
+	for (size_t i = 0; code == CC_OK && i < CC_COUNT(own_places); i++) {
+		const char *base = cc_env_get(ask->env, own_places[i].variable);
+		char resolved[PATH_MAX], path[PATH_MAX + 32];
+
+		if (!base || base[0] != '/' || !realpath(base, resolved) || strcmp(resolved, "/") == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s%s", resolved, own_places[i].name);
+		code = cc_strv_add(&policy->deny_write, path, err);
+		if (code == CC_OK && !own_places[i].read)
+			code = cc_strv_add(&policy->deny_read, path, err);
+	}
+	return code;
+}
+
 /* The agent's socket is shown under a name of ours and granted: the gate pins its inode at the start. */
 static enum cc_code grant_ssh(const struct cc_prepare_ask *ask, const struct cc_prepared *prepared, struct cc_err *err)
 {
@@ -335,6 +366,8 @@ enum cc_code cc_prepare(const struct cc_prepare_ask *ask, struct cc_prepared *ou
 	if (code == CC_OK)
 		code = cc_facts_collect(ask->env, ask->init ? ask->init : "cc-init", &prepared.facts, err);
 
+	if (code == CC_OK)
+		code = close_own_places(ask, err);
 	if (code == CC_OK)
 		code = grant_ssh(ask, &prepared, err);
 	if (code == CC_OK)

@@ -3,6 +3,7 @@
 
 #include "backend/linux/facts.h"
 #include "cli/run.h"
+#include "client/place.h"
 #include "verbs/foreign.h"
 
 #include <limits.h>
@@ -62,6 +63,19 @@ static enum cc_code prepare(struct cc_start *start, const struct cc_foreign *for
 	return code == CC_OK ? cc_start_prepare(start, foreign->command[0], env, err) : code;
 }
 
+/* Plain bubblewrap shows what the person can read, and with the host's network the daemon's token is the daemon. */
+static enum cc_code hide_daemon(char *const *env, struct cc_foreign *foreign, struct cc_err *err)
+{
+	char dir[PATH_MAX], resolved[PATH_MAX];
+	struct cc_err why;
+	enum cc_code code;
+
+	if (cc_place_data(NULL, env, dir, &why) != CC_OK || !realpath(dir, resolved))
+		return CC_OK; /* there is none */
+	code = cc_strv_push(&foreign->mounts, "--tmpfs", err);
+	return code == CC_OK ? cc_strv_push(&foreign->mounts, resolved, err) : code;
+}
+
 static enum cc_code run(char *const *argv, char *const *env, int *out_code, struct cc_err *err)
 {
 	struct cc_foreign foreign = {0};
@@ -76,6 +90,8 @@ static enum cc_code run(char *const *argv, char *const *env, int *out_code, stru
 		code = cc_fail(err, CC_EINVAL, 0, "no command: ccbox bwrap [BUBBLEWRAP'S OPTIONS] -- COMMAND [ARG...]");
 	if (code == CC_OK)
 		code = cc_foreign_read(words.items, env, cc_foreign_exists, &foreign, err);
+	if (code == CC_OK)
+		code = hide_daemon(env, &foreign, err);
 	if (code == CC_OK)
 		code = cc_foreign_inherited(&foreign, &inherited, err);
 	for (char *const *word = foreign.command; code == CC_OK && *word; word++)

@@ -168,3 +168,17 @@ for name in sys.argv[1:]:
 	[ "$(cat a.txt)" = "$(printf 'hello\nedited')" ]
 	[ ! -e sub/.env ]
 }
+
+@test "the daemon's directory is hidden from it, and our policy is not written by it" {
+	export CC_SERVER_DATA_DIR=$BASE/daemon
+	mkdir "$CC_SERVER_DATA_DIR"
+	echo sesame >"$CC_SERVER_DATA_DIR/token"
+	run "$CCBOX" bwrap --ro-bind / / --bind "$BASE" "$BASE" --dev /dev --proc /proc -- sh -c "cat '$CC_SERVER_DATA_DIR/token'; mkdir '$XDG_CONFIG_HOME/ccbox'; echo end"
+	echo "$output"
+	[[ $output == *end* ]]
+	[[ $output != *sesame* ]]
+	[ ! -e "$XDG_CONFIG_HOME/ccbox" ]
+	run theirs --symlink x "$PWD/.git/hooks/pre-commit" -- true
+	[ "$status" -eq 125 ]
+	[ ! -L .git/hooks/pre-commit ]
+}

@@ -304,3 +304,25 @@ on_terminal() {
 	run "$CCBOX" explain command
 	[ "$status" -eq 125 ]
 }
+
+@test "what is ours is closed, where it usually is and where a variable puts it: policy, records, the daemon's token" {
+	export XDG_DATA_HOME=$BASE/data
+	for dir in "$HOME/.local/share/ccbox-server" "$XDG_DATA_HOME/ccbox-server" "$BASE/elsewhere"; do
+		mkdir -p "$dir"
+		echo sesame >"$dir/token"
+	done
+	export CC_SERVER_DATA_DIR=$BASE/elsewhere
+	mkdir -p "$XDG_STATE_HOME/ccbox/events" "$XDG_CONFIG_HOME/ccbox"
+	echo kept >"$XDG_STATE_HOME/ccbox/events/one"
+	run "$CCBOX" run --quiet --bind "$BASE" -- sh -c "
+		cat '$HOME/.local/share/ccbox-server/token' '$XDG_DATA_HOME/ccbox-server/token' '$BASE/elsewhere/token'
+		rm -rf '$HOME/.local/share/ccbox-server' '$XDG_DATA_HOME/ccbox-server' '$BASE/elsewhere' '$XDG_STATE_HOME/ccbox/events'
+		mv '$XDG_DATA_HOME' '$BASE/moved'; echo '{\"filesystem\":{\"allowNames\":[\"**/.env\"]}}' >'$XDG_CONFIG_HOME/ccbox/policy.jsonc'"
+	echo "$output"
+	[[ $output != *sesame* ]]
+	for dir in "$HOME/.local/share/ccbox-server" "$XDG_DATA_HOME/ccbox-server" "$BASE/elsewhere"; do
+		[ "$(cat "$dir/token")" = sesame ]
+	done
+	[ "$(cat "$XDG_STATE_HOME/ccbox/events/one")" = kept ]
+	[ ! -e "$XDG_CONFIG_HOME/ccbox/policy.jsonc" ]
+}

@@ -62,7 +62,7 @@ static const struct {
 	{"--unshare-all sh", REST "own sh"},
 	{"--unshare-all --share-net sh", REST "sh"},
 	{"--unshare-net --die-with-parent --new-session --as-pid-1 --cap-drop ALL --cap-add X sh", REST "own dies sh"},
-	{"--info-fd 6 --sync-fd 5 --json-status-fd 4 --file 9 /x sh", "other:/x " REST "sh 6 5 4 9"},
+	{"--info-fd 6 --sync-fd 5 --json-status-fd 4 --file 9 /x sh", REST "sh 6 5 4 9"},
 	{"--setenv A 5 --unsetenv AB --setenv C d sh", "other:/proc other:/dev tmp:/dev/shm A=5 C=d sh"},
 	{"--clearenv --setenv C d sh", "other:/proc other:/dev tmp:/dev/shm C=d sh"},
 	{"--bind / / sh", "! bubblewrap's --bind / / is refused: names are held in the directories that are worked in, "
