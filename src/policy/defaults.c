@@ -58,7 +58,6 @@ const char *const cc_default_home_deny[] = {
 	".config/ccbox",
 	".local/share/ccbox",
 	".local/state/ccbox",
-	".local/state/ccbox-copies",
 	NULL,
 };
 

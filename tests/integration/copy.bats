@@ -197,3 +197,12 @@ nothing_left() { [ -z "$(ls "$COPIES")" ] && ! ls -d "$COPIES"/.trash.* 2>/dev/n
 	[[ "$output" == *"is no repository that can be copied"* ]]
 	nothing_left
 }
+
+@test "a copy is worked in where it usually lies, with no variable that says where" {
+	unset XDG_STATE_HOME
+	run "$CCBOX" run --quiet --copy -- sh -c 'echo x >new.txt; git add new.txt; git commit -qm new && echo fine'
+	echo "$output"
+	[[ $output == *fine* ]]
+	[[ $output == *"ccbox apply run-"* ]]
+	[ -d "$HOME/.local/state/ccbox-copies" ]
+}
