@@ -29,6 +29,13 @@ CC_MUST enum cc_code cc_git_persons(struct cc_git *git, char *const *env, struct
  * CC_EPOLICY: git says no. No transport is allowed, not even files, unless the words begin with CC_GIT_FILES: what is
  * not in a repository is fetched by nobody. */
 #define CC_GIT_FILES "-c", "protocol.file.allow=always"
+/* Objects out of another repository, whatever it says of itself; then its directory and what is wanted. The one end
+ * reads nothing of the person's either, and offers every object that is asked for by its id. */
+#define CC_GIT_UPLOAD                                                                                                  \
+	"--upload-pack=git -c uploadpack.allowAnySHA1InWant=true -c safe.directory=* -c protocol.allow=never upload-pack"
+#define CC_GIT_FETCH                                                                                                   \
+	CC_GIT_FILES, "fetch", "-q", "--no-tags", "--update-shallow", "--no-write-fetch-head",                         \
+		"--no-recurse-submodules", CC_GIT_UPLOAD
 CC_MUST enum cc_code cc_git_run(const struct cc_git *git, const char *dir, size_t max, struct cc_buf *out,
 				const char *const *words, struct cc_err *err);
 /* The same for those whose answer is one line, without its end. */

@@ -13,9 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UPLOAD                                                                                                         \
-	"--upload-pack=git -c uploadpack.allowAnySHA1InWant=true -c safe.directory=* -c protocol.allow=never upload-pack"
-
 void cc_worktree_outcome_done(struct cc_worktree_outcome *outcome)
 {
 	cc_strv_done(&outcome->left);
@@ -77,17 +74,7 @@ static enum cc_code take_history(const struct cc_worktree *tree, const struct cc
 {
 	char ours[PATH_MAX], source[PATH_MAX], want[CC_GIT_OID + 32];
 	const char *const mark[] = {"update-ref", "refs/ccbox/base", tree->base, NULL};
-	const char *const words[] = {CC_GIT_FILES,
-				     "fetch",
-				     "-q",
-				     "--no-tags",
-				     "--update-shallow",
-				     "--no-write-fetch-head",
-				     "--no-recurse-submodules",
-				     UPLOAD,
-				     source,
-				     want,
-				     NULL};
+	const char *const words[] = {CC_GIT_FETCH, source, want, NULL};
 	enum cc_code code = CC_OK;
 
 	if (!cc_work_path(tree, CC_WORK_OURS, ours) || !cc_work_path(tree, CC_WORK_SOURCE, source))
@@ -212,7 +199,7 @@ enum cc_code cc_worktree_bring_back(struct cc_worktree *tree, const struct cc_wo
 				     "--no-auto-maintenance",
 				     "--no-write-fetch-head",
 				     "--no-recurse-submodules",
-				     UPLOAD,
+				     CC_GIT_UPLOAD,
 				     ours,
 				     refs,
 				     NULL};
