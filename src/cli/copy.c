@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "policy/names.h"
 #include "wire/event.h"
 
 #include <errno.h>
@@ -33,24 +34,20 @@ enum cc_code cc_copy_parents(const char *path, struct cc_err *err)
 	return CC_OK;
 }
 
-static bool below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/');
-}
-
 /* A bind that shows the original, or other copies, would make the copy a pretence. */
 static enum cc_code check_binds(const struct cc_spec *spec, const char *origin, const char *copies, struct cc_err *err)
 {
 	const char *const apart[] = {origin, copies};
 
 	for (size_t i = 0; i < spec->bind_count; i++)
-		for (size_t k = 0; k < CC_COUNT(apart); k++)
-			if (below(spec->binds[i].host_path, apart[k]) || below(apart[k], spec->binds[i].host_path))
+		for (size_t k = 0; k < CC_COUNT(apart); k++) {
+			struct cc_view bind = cc_view_of(spec->binds[i].host_path), other = cc_view_of(apart[k]);
+
+			if (cc_path_within(bind, other) || cc_path_within(other, bind))
 				return cc_fail(err, CC_EPOLICY, 0,
 					       "--copy works apart from %.150s, and the bind %.150s shows of it",
 					       apart[k], spec->binds[i].host_path);
+		}
 	return CC_OK;
 }
 
@@ -65,7 +62,7 @@ enum cc_code cc_copy_turn_rules(struct cc_spec *spec, const struct cc_worktree *
 		size_t count = lists[l]->count;
 
 		for (size_t i = 0; code == CC_OK && i < count; i++)
-			if (below(lists[l]->items[i], tree->origin))
+			if (cc_path_within(cc_view_of(lists[l]->items[i]), cc_view_of(tree->origin)))
 				code = cc_strv_pushf(lists[l], err, "%s%s", tree->path, lists[l]->items[i] + len);
 	}
 	return code;
@@ -90,9 +87,11 @@ static enum cc_code turn_place(struct cc_start *start, const struct cc_worktree 
 	struct stat st;
 
 	if (!realpath(start->cwd, real) ||
-	    snprintf(place, sizeof(place), "%s%s", tree->path, below(real, tree->origin) ? real + len : "") >= PATH_MAX)
+	    snprintf(place, sizeof(place), "%s%s", tree->path,
+		     cc_path_within(cc_view_of(real), cc_view_of(tree->origin)) ? real + len : "") >= PATH_MAX)
 		return cc_fail(err, CC_EINVAL, 0, "%.200s is too long", start->cwd);
-	if (start->ask.spec.guest_workdir && below(start->ask.spec.guest_workdir, tree->origin))
+	if (start->ask.spec.guest_workdir &&
+	    cc_path_within(cc_view_of(start->ask.spec.guest_workdir), cc_view_of(tree->origin)))
 		return cc_fail(err, CC_EINVAL, 0,
 			       "with --copy, --workdir is a directory that you bind; stand in %.200s "
 			       "to start there in the copy",

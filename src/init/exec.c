@@ -38,8 +38,8 @@ static void put(int from, int at, int flags)
 
 static bool inherits(const struct cc_exec_request *request, int fd)
 {
-	for (size_t i = 0; i < request->inherit_count; i++)
-		if (request->inherit[i] == fd)
+	for (size_t i = 0; i < request->inherited.count; i++)
+		if (request->inherited.fds[i] == fd)
 			return true;
 	return false;
 }
@@ -47,12 +47,12 @@ static bool inherits(const struct cc_exec_request *request, int fd)
 /* 0, 1, 2, what is inherited, and above that the error pipe and the argument block; everything else is closed. */
 static void arrange(const struct cc_exec_request *request, const int *fds)
 {
-	int high[CC_EXEC_FDS + CC_EXEC_INHERIT];
-	size_t count = CC_EXEC_FDS + request->inherit_count;
+	int high[CC_EXEC_FDS + CC_INHERIT_MAX];
+	size_t count = CC_EXEC_FDS + request->inherited.count;
 
-	for (size_t i = 0; i < request->inherit_count; i++)
-		if (request->inherit[i] >= error_at)
-			error_at = request->inherit[i] + 1;
+	for (size_t i = 0; i < request->inherited.count; i++)
+		if (request->inherited.fds[i] >= error_at)
+			error_at = request->inherited.fds[i] + 1;
 	block_at = error_at + 1;
 	for (size_t i = 0; i < count; i++) {
 		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, block_at + 1);
@@ -64,8 +64,8 @@ static void arrange(const struct cc_exec_request *request, const int *fds)
 	for (int fd = 3; fd < error_at; fd++)
 		if (!inherits(request, fd))
 			close(fd);
-	for (size_t i = 0; i < request->inherit_count; i++)
-		put(high[CC_EXEC_FDS + i], request->inherit[i], 0);
+	for (size_t i = 0; i < request->inherited.count; i++)
+		put(high[CC_EXEC_FDS + i], request->inherited.fds[i], 0);
 	put(high[CC_EXEC_ERROR], error_at, O_CLOEXEC);
 	put(high[CC_EXEC_BLOCK], block_at, O_CLOEXEC);
 	cc_k_close_range((unsigned)block_at + 1);

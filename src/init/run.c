@@ -75,10 +75,10 @@ static int make_terminal(int rows, int cols, int *out_master, int *out_slave)
 static int read_inherit(const struct cc_json *list, struct cc_exec_request *out)
 {
 	for (const struct cc_json *item = list ? list->child : NULL; item; item = item->next) {
-		if (item->kind != CC_JSON_INT || item->integer < 3 || item->integer > CC_EXEC_INHERIT_HIGHEST ||
-		    out->inherit_count == CC_EXEC_INHERIT)
+		if (item->kind != CC_JSON_INT || item->integer < 3 || item->integer > CC_INHERIT_HIGHEST ||
+		    out->inherited.count == CC_INHERIT_MAX)
 			return -EPROTO;
-		out->inherit[out->inherit_count++] = (int)item->integer;
+		out->inherited.fds[out->inherited.count++] = (int)item->integer;
 	}
 	return 0;
 }
@@ -93,11 +93,11 @@ static int gather(const struct cc_json *request, struct cc_peer_msg *msg, struct
 	out->pty = cc_json_bool(request, "pty", false);
 	own = out->pty ? 1 : 4;
 	result = read_inherit(cc_json_get(request, "inherit"), out);
-	if (result == 0 && msg->fd_count != own + out->inherit_count)
+	if (result == 0 && msg->fd_count != own + out->inherited.count)
 		result = -EPROTO;
 	if (result < 0)
 		return result;
-	for (size_t i = 0; i < out->inherit_count; i++)
+	for (size_t i = 0; i < out->inherited.count; i++)
 		fds[CC_EXEC_FDS + i] = cc_fd_take(&msg->fds[own + i]);
 	fds[CC_EXEC_BLOCK] = cc_fd_take(&msg->fds[0]);
 	if (!out->pty) {
@@ -123,7 +123,7 @@ enum cc_code cc_runs_exec(struct cc_init *init, struct cc_runs *runs, const stru
 {
 	static struct cc_exec_request wanted;
 	struct cc_run run = {.id = cc_json_int(request, "id", -1), .error_pipe = -1, .master = -1};
-	int fds[CC_EXEC_FDS + CC_EXEC_INHERIT], pipe_ends[2], result;
+	int fds[CC_EXEC_FDS + CC_INHERIT_MAX], pipe_ends[2], result;
 	enum cc_code code = CC_OK;
 
 	memset(&wanted, 0, sizeof(wanted));

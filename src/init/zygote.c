@@ -241,8 +241,8 @@ static _Noreturn void serve(int sock)
 			_exit(0);
 		if (msg.len == sizeof(request))
 			memcpy(&request, msg.text, sizeof(request));
-		if (msg.len == sizeof(request) && request.inherit_count <= CC_EXEC_INHERIT &&
-		    msg.fd_count == CC_EXEC_FDS + request.inherit_count) {
+		if (msg.len == sizeof(request) && request.inherited.count <= CC_INHERIT_MAX &&
+		    msg.fd_count == CC_EXEC_FDS + request.inherited.count) {
 			answer.pid = fork_for_init();
 			if (answer.pid == 0) {
 				close(sock);
@@ -353,7 +353,7 @@ enum cc_code cc_zygote_exec(struct cc_init *init, const struct cc_exec_request *
 	static struct cc_peer_msg msg;
 	struct forked answer;
 	enum cc_code code = cc_peer_send(init->zygote, (const char *)request, sizeof(*request), fds,
-					 CC_EXEC_FDS + request->inherit_count, err);
+					 CC_EXEC_FDS + request->inherited.count, err);
 
 	if (code == CC_OK)
 		code = cc_peer_recv_wait(init->zygote, START_WAIT_MS, &msg, err);

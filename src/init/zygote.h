@@ -4,16 +4,15 @@
 #define CC_INIT_ZYGOTE_H
 
 #include "init/setup.h"
+#include "plan/foreign.h"
 
 #include <limits.h>
 
-enum { CC_EXEC_INHERIT = 16, CC_EXEC_INHERIT_HIGHEST = 255 };
 struct cc_exec_request {
 	bool pty;
 	char cwd[PATH_MAX];
 	/* the numbers of what the command gets besides its standard streams (another tool's sandbox only) */
-	int inherit[CC_EXEC_INHERIT];
-	size_t inherit_count;
+	struct cc_inherited inherited;
 };
 /* Descriptors beside it: argument block, stdin, stdout, stderr, error pipe, then the inherited ones. */
 enum { CC_EXEC_FDS = 5, CC_EXEC_BLOCK = 0, CC_EXEC_STDIN = 1, CC_EXEC_ERROR = 4 };
@@ -32,7 +31,7 @@ CC_MUST enum cc_code cc_zygote_start(struct cc_init *init, struct cc_err *err);
 CC_MUST enum cc_code cc_zygote_up(struct cc_init *init, struct cc_err *err);
 /* Has one process forked; *out_pid. The descriptors stay the caller's. */
 CC_MUST enum cc_code cc_zygote_exec(struct cc_init *init, const struct cc_exec_request *request, const int *fds,
-				    pid_t *out_pid, struct cc_err *err); /* fds: CC_EXEC_FDS and inherit_count */
+				    pid_t *out_pid, struct cc_err *err); /* fds: CC_EXEC_FDS and the inherited ones */
 
 /* In the child: becomes the program, or says why not and exits. */
 _Noreturn void cc_exec_become(const struct cc_exec_request *request, int *fds);

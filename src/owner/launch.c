@@ -4,6 +4,7 @@
 
 #include "cli/config.h"
 #include "plan/env.h"
+#include "policy/names.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,12 +14,9 @@
 
 static bool lies_in_bind(const struct cc_spec *spec, const char *path)
 {
-	for (size_t i = 0; i < spec->bind_count; i++) {
-		size_t len = strlen(spec->binds[i].host_path);
-
-		if (strncmp(path, spec->binds[i].host_path, len) == 0 && (!path[len] || path[len] == '/'))
+	for (size_t i = 0; i < spec->bind_count; i++)
+		if (cc_path_within(cc_view_of(path), cc_view_of(spec->binds[i].host_path)))
 			return true;
-	}
 	return false;
 }
 

@@ -1,5 +1,8 @@
 #include "plan/foreign.h"
 
+#include "plan/visible.h"
+#include "policy/names.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,19 +59,12 @@ static struct cc_view trimmed(const char *path)
 	return view;
 }
 
-static bool lies_in(const char *path, struct cc_view dir)
-{
-	size_t len = dir.len == 1 ? 0 : dir.len;
-
-	return strncmp(path, dir.ptr, len) == 0 && (path[len] == '\0' || path[len] == '/');
-}
-
 static void hide(struct cc_foreign *f, struct cc_view path)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->place_count; i++) {
-		if (lies_in(f->places[i].path, path))
+		if (cc_path_within(cc_view_of(f->places[i].path), path))
 			free(f->places[i].path);
 		else
 			f->places[kept++] = f->places[i];
@@ -124,7 +120,7 @@ static void made(struct reader *r, const struct option *option, char *const *val
 	struct cc_foreign_place *over = NULL;
 
 	for (size_t i = 0; i < r->out->place_count; i++)
-		if (lies_in(value[1], cc_view_of(r->out->places[i].path)) &&
+		if (cc_path_within(cc_view_of(value[1]), cc_view_of(r->out->places[i].path)) &&
 		    (!over || strlen(over->path) < strlen(r->out->places[i].path)))
 			over = &r->out->places[i];
 	if (over && over->kind == CC_FOREIGN_RW) {
@@ -169,11 +165,8 @@ static void bind(struct reader *r, const struct option *option, char *const *val
 /* A device that the gate's own /dev has anyway; others could not be written in any case. */
 static void bind_device(struct reader *r, const struct option *option, char *const *value)
 {
-	static const char *const known[] = {"/dev/null",   "/dev/zero",    "/dev/full",
-					    "/dev/random", "/dev/urandom", "/dev/tty"};
-
-	for (size_t i = 0; i < CC_COUNT(known); i++)
-		if (strcmp(value[0], known[i]) == 0) {
+	for (size_t i = 0; cc_visible_devices[i]; i++)
+		if (strcmp(value[0], cc_visible_devices[i]) == 0) {
 			pass(r, option, value);
 			place(r, value[1], CC_FOREIGN_OTHER);
 			return;

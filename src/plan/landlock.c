@@ -1,6 +1,7 @@
 #include "plan/landlock.h"
 
 #include "base/mem.h"
+#include "plan/visible.h"
 
 /* Rights and scopes with the ABI that brought them. Everything that writes, makes, moves or removes; no read right,
  * because untrapped reads are what makes the sandbox fast. For the same reason not TRUNCATE: where it is handled, the
@@ -28,12 +29,6 @@ static const struct {
 	  {6, 1ull << 1}, /* signals to outside */
 };
 
-/* Device nodes one by one, never /dev (it holds /dev/shm); devpts is the sandbox's own instance. Never /proc: as
- * kuid 0 its sysctls are the host's (attacks 1). */
-static const char *const devices[] = {
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts",
-};
-
 void cc_landlock_plan(int abi, struct cc_landlock *out)
 {
 	uint64_t write;
@@ -46,6 +41,8 @@ void cc_landlock_plan(int abi, struct cc_landlock *out)
 		if (abi >= scopes[i].abi)
 			out->scoped |= scopes[i].right;
 	write = out->handled_fs & (1ull << 1);
-	for (size_t i = 0; i < CC_COUNT(devices); i++)
-		out->grants[out->grant_count++] = (struct cc_landlock_grant){devices[i], write};
+	/* Never /proc: as kuid 0 its sysctls are the host's (attacks 1). devpts is the sandbox's own instance. */
+	for (size_t i = 0; cc_visible_devices[i]; i++)
+		out->grants[out->grant_count++] = (struct cc_landlock_grant){cc_visible_devices[i], write};
+	out->grants[out->grant_count++] = (struct cc_landlock_grant){"/dev/pts", write};
 }

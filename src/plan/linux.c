@@ -4,6 +4,7 @@
 
 #include "plan/env.h"
 #include "plan/termenv.h"
+#include "plan/visible.h"
 #include "policy/names.h"
 
 #include <stdio.h>
@@ -27,8 +28,6 @@ static const struct {
 	{"--cap-add", false},      {"CAP_SYS_PTRACE", false}, /* read non-dumpable targets: the only one that stays, in
 								 init alone */
 };
-
-static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 static const char *const links[][2] = {
 	{"pts/ptmx", "/dev/ptmx"},          {"/proc/self/fd", "/dev/fd"},       {"/proc/self/fd/0", "/dev/stdin"},
@@ -85,13 +84,9 @@ static void plan_paths(struct maker *m, const struct cc_fact_path *paths, size_t
 
 static void plan_dev(struct maker *m)
 {
-	char path[64];
-
 	push_tmpfs(m, 1 << 20, "0755", "/dev");
-	for (size_t i = 0; i < CC_COUNT(devices); i++) {
-		snprintf(path, sizeof(path), "/dev/%s", devices[i]);
-		push3(m, "--dev-bind", path, path);
-	}
+	for (size_t i = 0; cc_visible_devices[i]; i++)
+		push3(m, "--dev-bind", cc_visible_devices[i], cc_visible_devices[i]);
 	for (size_t i = 0; i < CC_COUNT(links); i++)
 		push3(m, "--symlink", links[i][0], links[i][1]);
 	push2(m, "--dir", "/dev/pts");

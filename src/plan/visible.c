@@ -107,6 +107,11 @@ const char *const cc_visible_system[] = {
 	NULL,
 };
 
+/* One by one, never /dev: it holds /dev/shm. Terminals are the sandbox's own. */
+const char *const cc_visible_devices[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", NULL,
+};
+
 const char *const cc_visible_home[] = {
 	".asdf",
 	".bun/bin",

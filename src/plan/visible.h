@@ -7,8 +7,9 @@
 #include <stddef.h>
 
 /* NULL-terminated */
-extern const char *const cc_visible_system[]; /* absolute: /usr, /bin ... and the allow-listed files of /etc */
-extern const char *const cc_visible_home[];   /* relative to HOME: toolchains, never a directory with credentials */
+extern const char *const cc_visible_system[];  /* absolute: /usr, /bin ... and the allow-listed files of /etc */
+extern const char *const cc_visible_devices[]; /* absolute: all there is of the host's /dev */
+extern const char *const cc_visible_home[];    /* relative to HOME: toolchains, never a directory with credentials */
 
 /* The name stands in the table, where "X*" is every name that starts with X. */
 bool cc_env_listed(const char *const *table, size_t count, const char *name, size_t len);

@@ -2,6 +2,7 @@
 #include "verbs/foreign.h"
 
 #include "os/fd.h"
+#include "policy/names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -60,17 +61,11 @@ bool cc_foreign_exists(const char *path)
 	return stat(path, &st) == 0;
 }
 
-static bool within(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && path[len] == '/';
-}
-
 static bool in_writable(const struct cc_foreign *foreign, const char *path)
 {
 	for (size_t i = 0; i < foreign->place_count; i++)
-		if (foreign->places[i].kind == CC_FOREIGN_RW && within(path, foreign->places[i].path))
+		if (foreign->places[i].kind == CC_FOREIGN_RW &&
+		    cc_path_within(cc_view_of(path), cc_view_of(foreign->places[i].path)))
 			return true;
 	return false;
 }
