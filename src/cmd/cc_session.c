@@ -1,20 +1,15 @@
 /* cc-session: the owner of one session of the daemon. usage: cc-session FD FILES (the limit of open files that what it
  * starts is to have: the daemon has raised its own). */
 #define _GNU_SOURCE
+#include "os/proc.h"
 #include "owner/owner.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 
 int main(int argc, char **argv, char **env)
 {
-	struct rlimit files;
-
 	if (argc != 3)
 		return 125;
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = (rlim_t)strtoul(argv[2], NULL, 10);
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	cc_proc_limit_files(argv[2]);
 	return cc_owner_main((int)strtol(argv[1], NULL, 10), env);
 }

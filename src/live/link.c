@@ -189,7 +189,7 @@ static void on_link(uv_poll_t *poll, int status, int events)
 }
 
 /* The daemon's environment, without what its service manager said to it alone. */
-enum cc_code cc_roster_child_env(char *const *env, struct cc_strv *out, struct cc_err *err)
+static enum cc_code child_env(char *const *env, struct cc_strv *out, struct cc_err *err)
 {
 	static const char *const private[] = {"LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_", "CC_SERVER_"};
 	enum cc_code code = CC_OK;
@@ -205,25 +205,26 @@ enum cc_code cc_roster_child_env(char *const *env, struct cc_strv *out, struct c
 	return code;
 }
 
-static enum cc_code spawn(struct cc_live *live, int their_end, struct cc_err *err)
+enum cc_code cc_roster_spawn(const char *path, char *const *env, unsigned long files, int their_end,
+			     struct cc_child *out_child, struct cc_err *err)
 {
-	char fd_text[16], files[24];
-	char *argv[] = {(char *)(size_t)live->roster->config.owner_path, fd_text, files, NULL};
-	struct cc_strv env = {0};
+	char fd_text[16], files_text[24];
+	char *argv[] = {(char *)(size_t)path, fd_text, files_text, NULL};
+	struct cc_strv own = {0};
 	struct cc_spawn how = {.argv = argv,
 			       .stdio = {-1, STDERR_FILENO, STDERR_FILENO},
 			       .cwd = "/",
 			       .new_session = true,
 			       .keep = {their_end},
 			       .keep_count = 1};
-	enum cc_code code = cc_roster_child_env(live->roster->config.env, &env, err);
+	enum cc_code code = child_env(env, &own, err);
 
 	snprintf(fd_text, sizeof(fd_text), "%d", their_end);
-	snprintf(files, sizeof(files), "%lu", live->roster->config.files);
-	how.envp = env.items;
+	snprintf(files_text, sizeof(files_text), "%lu", files);
+	how.envp = own.items;
 	if (code == CC_OK)
-		code = cc_proc_spawn(&how, &live->owner, err);
-	cc_strv_done(&env);
+		code = cc_proc_spawn(&how, out_child, err);
+	cc_strv_done(&own);
 	return code;
 }
 
@@ -240,7 +241,8 @@ enum cc_code cc_link_start(struct cc_live *live, struct cc_err *err)
 	if (code != CC_OK)
 		return code;
 	live->roster->starting++;
-	code = spawn(live, theirs, err);
+	code = cc_roster_spawn(live->roster->config.owner_path, live->roster->config.env, live->roster->config.files,
+			       theirs, &live->owner, err);
 	if (code == CC_OK)
 		code = cc_link_say(live, "{\"m\":\"launch\"}", &document, 1, err);
 	live->poll.data = live;

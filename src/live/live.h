@@ -8,6 +8,7 @@
 #define CC_LIVE_LIVE_H
 
 #include "base/buf.h"
+#include "os/proc.h"
 #include "policy/spec.h"
 #include "session/state.h"
 #include "wire/event.h"
@@ -46,8 +47,10 @@ struct cc_roster_config {
 CC_MUST enum cc_code cc_roster_new(const struct cc_roster_config *config, struct cc_roster **out_roster,
 				   struct cc_err *err);
 void cc_roster_free(struct cc_roster *roster);
-/* The daemon's environment without what its service manager said to it alone: for what it starts. */
-CC_MUST enum cc_code cc_roster_child_env(char *const *env, struct cc_strv *out, struct cc_err *err);
+/* Starts a helper of the daemon's: `path FD FILES`, FD its socket to us, FILES the limit of open files that the daemon
+ * was started with. Its environment is env without what the service manager said to the daemon alone. */
+CC_MUST enum cc_code cc_roster_spawn(const char *path, char *const *env, unsigned long files, int their_end,
+				     struct cc_child *out_child, struct cc_err *err);
 struct cc_live *cc_roster_find(struct cc_roster *roster, const char *id);
 struct cc_live *cc_roster_next(struct cc_roster *roster, const struct cc_live *after); /* NULL: the first */
 /* Every session is told to end; done is called when the last one has. */

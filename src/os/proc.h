@@ -43,6 +43,8 @@ void cc_proc_adopt(void);
 /* Starting touches much that serving does not: code and tables of the libraries are unmapped (they are read again from
  * the page cache when they are wanted), free memory goes back to the system. */
 void cc_proc_settle(void);
+/* How many files may be open, where the limit allows it: text is a number. */
+void cc_proc_limit_files(const char *text);
 /* SIGKILL and reap of every child there is. */
 void cc_proc_end_all(void);
 /* A program that runs beside us while its output is not needed yet. Zeroed memory is none. */

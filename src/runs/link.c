@@ -6,11 +6,9 @@
 #include "wire/runmsg.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { TURN_MESSAGES = 16 };
 
@@ -153,31 +151,9 @@ static enum cc_code write_start(const struct cc_run *run, const struct cc_run_as
 	return code == CC_OK ? cc_buf_check(text, "the start document", err) : code;
 }
 
-static enum cc_code spawn(struct cc_run *run, int their_end, struct cc_err *err)
-{
-	const struct cc_runs_config *config = &run->runs->config;
-	char fd_text[16], files[24];
-	char *argv[] = {(char *)(size_t)config->runner_path, fd_text, files, NULL};
-	struct cc_strv env = {0};
-	struct cc_spawn how = {.argv = argv,
-			       .stdio = {-1, STDERR_FILENO, STDERR_FILENO},
-			       .cwd = "/",
-			       .new_session = true,
-			       .keep = {their_end},
-			       .keep_count = 1};
-	enum cc_code code = cc_roster_child_env(config->env, &env, err);
-
-	snprintf(fd_text, sizeof(fd_text), "%d", their_end);
-	snprintf(files, sizeof(files), "%lu", config->files);
-	how.envp = env.items;
-	if (code == CC_OK)
-		code = cc_proc_spawn(&how, &run->child, err);
-	cc_strv_done(&env);
-	return code;
-}
-
 enum cc_code cc_runlink_start(struct cc_run *run, const struct cc_run_ask *ask, struct cc_err *err)
 {
+	const struct cc_runs_config *config = &run->runs->config;
 	CC_AUTO_FD theirs = -1;
 	CC_AUTO_FD document = -1;
 	struct cc_buf text;
@@ -191,12 +167,12 @@ enum cc_code cc_runlink_start(struct cc_run *run, const struct cc_run_ask *ask, 
 	if (code == CC_OK)
 		code = cc_peer_pair(&run->link, &theirs, err);
 	if (code == CC_OK)
-		code = spawn(run, theirs, err);
+		code = cc_roster_spawn(config->runner_path, config->env, config->files, theirs, &run->child, err);
 	if (code == CC_OK)
 		code = cc_peer_send(run->link, "{\"m\":\"start\"}", 13, &document, 1, err);
 	run->poll.data = run;
 	if (code == CC_OK &&
-	    (!cc_fd_set_nonblock(run->link, true) || uv_poll_init(run->runs->config.loop, &run->poll, run->link) != 0))
+	    (!cc_fd_set_nonblock(run->link, true) || uv_poll_init(config->loop, &run->poll, run->link) != 0))
 		code = cc_fail(err, CC_ESYS, errno, "libuv");
 	run->polled = code == CC_OK;
 	run->handles += run->polled;

@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -155,6 +156,16 @@ void cc_proc_end_group(struct cc_child *child, int grace_ms)
 	kill(-child->pid, SIGKILL);
 	kill(child->pid, SIGKILL);
 	cc_proc_wait(child, -1, &status);
+}
+
+void cc_proc_limit_files(const char *text)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = (rlim_t)strtoul(text, NULL, 10);
+	setrlimit(RLIMIT_NOFILE, &files);
 }
 
 void cc_proc_adopt(void)
