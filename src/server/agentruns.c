@@ -14,14 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	ONE_MAX = 256 << 10,
-	LIST_MAX = 32 << 20,
-	LISTED_MAX = 200,
-	TURN_BYTES = 64 << 10,
-	PROMPT_SHOWN = 300,
-	DIFF_MAX = 5 << 20
-};
+enum { ONE_MAX = 256 << 10, LIST_MAX = 32 << 20, LISTED_MAX = 200, PROMPT_SHOWN = 300, DIFF_MAX = 5 << 20 };
 
 void cc_agentruns_changed(void *context, const struct cc_run *run)
 {
@@ -67,20 +60,17 @@ static void reply_one(struct cc_call *call, int status, const char *id)
 	struct cc_buf text;
 	struct cc_jsonw w;
 	struct cc_err err;
+	enum cc_code code;
 
 	cc_buf_init(&text, ONE_MAX);
 	cc_jsonw_init(&w, &text);
-	if (cc_store_agent_runs_write(server->store, id, 0, &w, &err) == CC_OK) {
-		if (run) {
-			cc_jsonw_key(&w, "questions");
-			cc_run_write_questions(run, &w);
-		}
-		cc_jsonw_end(&w);
-		cc_reply_json(call, status, &text);
-	} else {
-		cc_reply_fail(call, &err);
+	code = cc_store_agent_runs_write(server->store, id, 0, &w, &err);
+	if (code == CC_OK && run) {
+		cc_jsonw_key(&w, "questions");
+		cc_run_write_questions(run, &w);
 	}
-	cc_buf_done(&text);
+	cc_jsonw_end(&w);
+	cc_reply_written(call, status, code, &text, &err);
 }
 
 /* What cc-run would refuse as well, said at once. */
@@ -221,11 +211,7 @@ static void get_runs(struct cc_call *call)
 	cc_jsonw_key(&w, "runs");
 	code = cc_store_agent_runs_write(server->store, NULL, LISTED_MAX, &w, &err);
 	cc_jsonw_end(&w);
-	if (code == CC_OK)
-		cc_reply_json(call, 200, &text);
-	else
-		cc_reply_fail(call, &err);
-	cc_buf_done(&text);
+	cc_reply_written(call, 200, code, &text, &err);
 }
 
 static void get_run(struct cc_call *call)
@@ -236,15 +222,9 @@ static void get_run(struct cc_call *call)
 /* Events: the record as it grows. */
 
 struct feed {
+	struct cc_feed to;
 	struct cc_run_reader reader;
-	struct cc_call *call;
-	bool plain, follow;
 };
-
-static void on_more(void *context)
-{
-	cc_stream_wake(((struct feed *)context)->call);
-}
 
 static enum cc_fill fill(void *context, struct cc_buf *out)
 {
@@ -252,16 +232,9 @@ static enum cc_fill fill(void *context, struct cc_buf *out)
 	struct cc_view line;
 	uint64_t seq;
 
-	while (out->len < TURN_BYTES && cc_run_reader_take(&feed->reader, &line, &seq)) {
-		if (!feed->plain)
-			cc_buf_addf(out, "id: %llu\ndata: ", (unsigned long long)seq);
-		cc_buf_add(out, line.ptr, line.len);
-		if (!feed->plain)
-			cc_buf_adds(out, "\n");
-	}
-	if (out->len >= TURN_BYTES)
-		return CC_FILL_MORE;
-	return cc_run_reader_over(&feed->reader) || !feed->follow ? CC_FILL_END : CC_FILL_WAIT;
+	while (!cc_feed_full(out) && cc_run_reader_take(&feed->reader, &line, &seq))
+		cc_feed_line(&feed->to, seq, line, out);
+	return cc_feed_turn(&feed->to, cc_run_reader_over(&feed->reader), out);
 }
 
 static void on_closed(void *context)
@@ -272,38 +245,26 @@ static void on_closed(void *context)
 	free(feed);
 }
 
-static bool says(struct cc_call *call, const char *name, const char *value)
-{
-	const char *said = cc_call_query(call, name);
-
-	return said && strcmp(said, value) == 0;
-}
-
 static void get_events(struct cc_call *call)
 {
 	struct cc_server *server = cc_call_context(call);
 	struct feed *feed = calloc(1, sizeof(*feed));
-	const char *since;
 	struct cc_err err;
 
 	if (!feed) {
 		cc_reply_failf(call, CC_ELIMIT, "out of memory");
 		return;
 	}
-	feed->call = call;
-	feed->plain = says(call, "format", "lines");
-	feed->follow = !says(call, "follow", "0");
-	feed->reader.wake = on_more;
-	feed->reader.context = feed;
-	since = cc_call_query(call, "since");
-	if (cc_run_reader_open(&feed->reader, server->runs, cc_call_param(call, 0),
-			       since ? strtoull(since, NULL, 10) : cc_call_last_event(call), &err) != CC_OK) {
+	cc_feed_init(&feed->to, call);
+	feed->reader.wake = cc_feed_wake;
+	feed->reader.context = &feed->to;
+	if (cc_run_reader_open(&feed->reader, server->runs, cc_call_param(call, 0), feed->to.since, &err) != CC_OK) {
 		free(feed);
 		cc_reply_fail(call, &err);
 		return;
 	}
 	cc_call_on_closed(call, on_closed, feed);
-	cc_stream_begin(call, feed->plain ? "application/x-ndjson" : "text/event-stream", fill, feed);
+	cc_stream_begin(call, cc_feed_type(&feed->to), fill, feed);
 }
 
 /* What the run changed, as it was settled. It may hold what the agent wrote, so it is one string. */
@@ -313,21 +274,18 @@ static void get_diff(struct cc_call *call)
 	struct cc_buf bytes, text;
 	struct cc_jsonw w;
 	struct cc_err err;
+	enum cc_code code;
 
 	cc_buf_init(&bytes, DIFF_MAX);
 	cc_buf_init(&text, 6 * (size_t)DIFF_MAX + 100);
-	if (cc_runs_diff(server->runs, cc_call_param(call, 0), &bytes, &err) == CC_OK) {
-		cc_jsonw_init(&w, &text);
-		cc_jsonw_object(&w);
-		cc_jsonw_key(&w, "diff");
-		cc_jsonw_view(&w, cc_buf_view(&bytes));
-		cc_jsonw_end(&w);
-		cc_reply_json(call, 200, &text);
-	} else {
-		cc_reply_fail(call, &err);
-	}
+	code = cc_runs_diff(server->runs, cc_call_param(call, 0), &bytes, &err);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_key(&w, "diff");
+	cc_jsonw_view(&w, cc_buf_view(&bytes));
+	cc_jsonw_end(&w);
+	cc_reply_written(call, 200, code, &text, &err);
 	cc_buf_done(&bytes);
-	cc_buf_done(&text);
 }
 
 /* Words to a run that goes on. */

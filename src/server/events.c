@@ -6,24 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURN_BYTES = 64 << 10, RECORDED_BYTES = 16 << 20 };
+enum { RECORDED_BYTES = 16 << 20 };
 
 struct feed {
+	struct cc_feed to;
 	struct cc_reader reader;
-	struct cc_call *call;
-	bool plain;  /* lines only */
-	bool follow; /* wait for more at the end */
 };
 
-static void on_more(void *context)
-{
-	struct feed *feed = context;
-
-	cc_stream_wake(feed->call);
-}
-
 /* Without a number: it is about this reader, not about the session. */
-static void write_lost(const struct feed *feed, uint64_t lost, struct cc_buf *out)
+static void write_lost(const struct cc_feed *feed, uint64_t lost, struct cc_buf *out)
 {
 	if (!feed->plain)
 		cc_buf_adds(out, "event: notice\ndata: ");
@@ -42,18 +33,12 @@ static enum cc_fill fill(void *context, struct cc_buf *out)
 	struct cc_view line;
 	uint64_t seq, lost;
 
-	while (out->len < TURN_BYTES && cc_reader_take(&feed->reader, &line, &seq, &lost)) {
+	while (!cc_feed_full(out) && cc_reader_take(&feed->reader, &line, &seq, &lost)) {
 		if (lost)
-			write_lost(feed, lost, out);
-		if (!feed->plain)
-			cc_buf_addf(out, "id: %llu\ndata: ", (unsigned long long)seq);
-		cc_buf_add(out, line.ptr, line.len);
-		if (!feed->plain)
-			cc_buf_adds(out, "\n");
+			write_lost(&feed->to, lost, out);
+		cc_feed_line(&feed->to, seq, line, out);
 	}
-	if (out->len >= TURN_BYTES)
-		return CC_FILL_MORE;
-	return cc_reader_over(&feed->reader) || !feed->follow ? CC_FILL_END : CC_FILL_WAIT;
+	return cc_feed_turn(&feed->to, cc_reader_over(&feed->reader), out);
 }
 
 static void on_closed(void *context)
@@ -64,37 +49,29 @@ static void on_closed(void *context)
 	free(feed);
 }
 
-static bool says(struct cc_call *call, const char *name, const char *value)
-{
-	const char *said = cc_call_query(call, name);
-
-	return said && strcmp(said, value) == 0;
-}
-
 /* Of a session that is gone: what the store has kept, which is everything but output. */
 static void reply_recorded(struct cc_call *call)
 {
 	struct cc_server *server = cc_call_context(call);
-	const char *since = cc_call_query(call, "since");
-	uint64_t after = since ? strtoull(since, NULL, 10) : cc_call_last_event(call);
-	bool plain = says(call, "format", "lines");
+	struct cc_feed to;
 	struct cc_buf lines, frames;
 	struct cc_jsonw w;
 	struct cc_err err;
 
+	cc_feed_init(&to, call);
 	cc_buf_init(&frames, RECORDED_BYTES);
 	cc_buf_init(&lines, RECORDED_BYTES);
 	cc_jsonw_init(&w, &frames);
 	if (cc_store_session_write(server->store, cc_call_param(call, 0), &w, &err) != CC_OK ||
-	    cc_store_events_write(server->store, cc_call_param(call, 0), after, &lines, &err) != CC_OK) {
+	    cc_store_events_write(server->store, cc_call_param(call, 0), to.since, &lines, &err) != CC_OK) {
 		cc_reply_fail(call, &err);
-	} else if (plain) {
-		cc_reply(call, 200, "application/x-ndjson", lines.data, lines.len);
+	} else if (to.plain) {
+		cc_reply(call, 200, cc_feed_type(&to), lines.data, lines.len);
 	} else {
 		cc_buf_reset(&frames);
 		for (const char *at = lines.data, *end; at && (end = strchr(at, '\n')); at = end + 1)
 			cc_buf_addf(&frames, "data: %.*s\n\n", (int)(end - at), at);
-		cc_reply(call, 200, "text/event-stream", frames.data, frames.len);
+		cc_reply(call, 200, cc_feed_type(&to), frames.data, frames.len);
 	}
 	cc_buf_done(&lines);
 	cc_buf_done(&frames);
@@ -105,7 +82,6 @@ static void get_events(struct cc_call *call)
 	struct cc_server *server = cc_call_context(call);
 	struct cc_live *live = cc_roster_find(server->roster, cc_call_param(call, 0));
 	struct feed *feed = live ? calloc(1, sizeof(*feed)) : NULL;
-	const char *since;
 
 	if (!live) {
 		reply_recorded(call);
@@ -115,15 +91,12 @@ static void get_events(struct cc_call *call)
 		cc_reply_failf(call, CC_ELIMIT, "out of memory");
 		return;
 	}
-	feed->call = call;
-	feed->plain = says(call, "format", "lines");
-	feed->follow = !says(call, "follow", "0");
-	feed->reader.wake = on_more;
-	feed->reader.context = feed;
-	since = cc_call_query(call, "since");
-	cc_reader_open(&feed->reader, live, since ? strtoull(since, NULL, 10) : cc_call_last_event(call));
+	cc_feed_init(&feed->to, call);
+	feed->reader.wake = cc_feed_wake;
+	feed->reader.context = &feed->to;
+	cc_reader_open(&feed->reader, live, feed->to.since);
 	cc_call_on_closed(call, on_closed, feed);
-	cc_stream_begin(call, feed->plain ? "application/x-ndjson" : "text/event-stream", fill, feed);
+	cc_stream_begin(call, cc_feed_type(&feed->to), fill, feed);
 }
 
 const struct cc_route cc_routes_events[] = {

@@ -84,11 +84,7 @@ static void reply_list(struct cc_call *call, const char *key, const char *worksp
 	code = strcmp(key, "repos") == 0 ? cc_store_repos_write(server->store, workspace, &w, &err)
 					 : cc_store_workspaces_write(server->store, &w, &err);
 	cc_jsonw_end(&w);
-	if (code == CC_OK)
-		cc_reply_json(call, 200, &text);
-	else
-		cc_reply_fail(call, &err);
-	cc_buf_done(&text);
+	cc_reply_written(call, 200, code, &text, &err);
 }
 
 static void get_workspaces(struct cc_call *call)

@@ -235,11 +235,7 @@ static void get_sandboxes(struct cc_call *call)
 		code = cc_store_sessions_write(server->store, RECORDED_MAX, &w, &err);
 	}
 	cc_jsonw_end(&w);
-	if (code == CC_OK)
-		cc_reply_json(call, 200, &text);
-	else
-		cc_reply_fail(call, &err);
-	cc_buf_done(&text);
+	cc_reply_written(call, 200, code, &text, &err);
 }
 
 static void get_sandbox(struct cc_call *call)
@@ -249,6 +245,7 @@ static void get_sandbox(struct cc_call *call)
 	struct cc_buf text;
 	struct cc_jsonw w;
 	struct cc_err err;
+	enum cc_code code;
 
 	if (live) {
 		reply_handle(call, 200, live);
@@ -256,11 +253,8 @@ static void get_sandbox(struct cc_call *call)
 	}
 	cc_buf_init(&text, HANDLE_MAX);
 	cc_jsonw_init(&w, &text);
-	if (cc_store_session_write(server->store, cc_call_param(call, 0), &w, &err) == CC_OK)
-		cc_reply_json(call, 200, &text);
-	else
-		cc_reply_fail(call, &err);
-	cc_buf_done(&text);
+	code = cc_store_session_write(server->store, cc_call_param(call, 0), &w, &err);
+	cc_reply_written(call, 200, code, &text, &err);
 }
 
 static void delete_sandbox(struct cc_call *call)

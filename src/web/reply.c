@@ -207,6 +207,16 @@ void cc_reply_fail(struct cc_call *call, const struct cc_err *err)
 	cc_buf_done(&text);
 }
 
+void cc_reply_written(struct cc_call *call, int status, enum cc_code code, struct cc_buf *text,
+		      const struct cc_err *err)
+{
+	if (code == CC_OK)
+		cc_reply_json(call, status, text);
+	else
+		cc_reply_fail(call, err);
+	cc_buf_done(text);
+}
+
 void cc_reply_failf(struct cc_call *call, enum cc_code code, const char *fmt, ...)
 {
 	struct cc_err err = {.code = code};

@@ -101,6 +101,9 @@ void cc_reply_json(struct cc_call *call, int status, const struct cc_buf *text);
 void cc_reply_header(struct cc_call *call, const char *name, const char *value); /* before the answer; at most four */
 /* {"error":{"code","message"}} with the status that belongs to the code. */
 void cc_reply_fail(struct cc_call *call, const struct cc_err *err);
+/* What was written into text, or why it could not be; text is released. */
+void cc_reply_written(struct cc_call *call, int status, enum cc_code code, struct cc_buf *text,
+		      const struct cc_err *err);
 void cc_reply_failf(struct cc_call *call, enum cc_code code, const char *fmt, ...) CC_PRINTF(3, 4);
 int cc_status_of(enum cc_code code);
 const char *cc_code_name(enum cc_code code);
@@ -126,5 +129,20 @@ bool cc_web_same_secret(const char *given, size_t len, const char *secret);
 bool cc_web_match(const char *pattern, const char *path, char params[CC_WEB_PARAMS][CC_WEB_PARAM_MAX]);
 /* The value of name in a query of fragments "name=value"; true when it is there and fits. */
 bool cc_web_query(const char *query, const char *name, char *out, size_t cap);
+
+/* What a caller says of a stream of numbered lines, and how they are written. ?since= or Last-Event-ID: after that one;
+ * ?format=lines: without the frame of an event; ?follow=0: what is there, and the end. */
+struct cc_feed {
+	struct cc_call *call;
+	uint64_t since;
+	bool plain, follow;
+};
+void cc_feed_init(struct cc_feed *feed, struct cc_call *call);
+void cc_feed_wake(void *feed);
+/* line: its line feed included. */
+void cc_feed_line(const struct cc_feed *feed, uint64_t seq, struct cc_view line, struct cc_buf *out);
+bool cc_feed_full(const struct cc_buf *out); /* enough for one turn */
+enum cc_fill cc_feed_turn(const struct cc_feed *feed, bool over, const struct cc_buf *out);
+const char *cc_feed_type(const struct cc_feed *feed);
 
 #endif

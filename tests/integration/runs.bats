@@ -5,14 +5,7 @@ load lib
 load server
 bats_require_minimum_version 1.5.0
 
-setup_more() {
-	mkdir -p "$BASE/bin" "$XDG_CONFIG_HOME/ccbox"
-	git init -q .
-	echo hello >a.txt
-	git add a.txt
-	git commit -qm one
-	PATH=$BASE/bin:$PATH
-}
+setup_more() { with_agents; }
 
 # policy DIRECTORY... : what the sessions see besides
 policy() {

@@ -70,6 +70,16 @@ for line in sys.stdin:
 
 field() { python3 -c 'import json,sys; d=json.load(sys.stdin); e = d.get("error"); print(e["code"] if isinstance(e, dict) else d.get(sys.argv[1]))' "$1"; }
 
+# A checkout with one commit, and a place in PATH for agents.
+with_agents() {
+	mkdir -p "$BASE/bin" "$XDG_CONFIG_HOME/ccbox"
+	git init -q .
+	echo hello >a.txt
+	git add a.txt
+	git commit -qm one
+	PATH=$BASE/bin:$PATH
+}
+
 # Nothing that the daemon started is left: each stands in, or has mounted, something of this test.
 nothing_left() {
 	local pid ours
