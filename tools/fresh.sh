@@ -28,6 +28,7 @@ if [ ! -e "$base/.done" ]; then
 fi
 rm -rf "$tree"
 cp -a "$base" "$tree"
+printf '127.0.0.1 localhost\n::1 localhost\n' >"$tree/etc/hosts" # as the installer writes it
 cp -L /etc/resolv.conf "$tree/etc/resolv.conf"
 apt-config dump | grep -E '^Acquire::(Check|http|https|Retries|ForceIPv4)' >"$tree/etc/apt/apt.conf.d/99host" || true
 # npm trusts here what it trusts on this machine
@@ -45,7 +46,8 @@ mount -t proc proc proc
 mount --rbind /sys sys
 mount -t tmpfs -o mode=755 dev dev
 mkdir dev/pts dev/shm
-for node in null zero full random urandom tty; do
+for node in null zero full random urandom tty fuse; do
+	[ -e /dev/$node ] || continue
 	touch dev/$node
 	mount --bind /dev/$node dev/$node
 done

@@ -27,8 +27,9 @@ load lib
 
 @test "everything has its place, and nothing of the tests is installed" {
 	cd "$INSTALLED"
-	# the library's directory has the machine's name in it where the distribution wants that
-	run sh -c 'find . -type f | sed "s|^./lib/[a-z0-9_]*-linux-gnu/|./lib/|" | LC_ALL=C sort'
+	# the library's directory has the machine's name in it where the distribution wants that, or its width where meson
+	# cannot ask the distribution (no dpkg-dev)
+	run sh -c 'find . -type f | sed "s|^./lib/[a-z0-9_]*-linux-gnu/|./lib/|; s|^./lib64/|./lib/|" | LC_ALL=C sort'
 	echo "$output"
 	[ "$output" = "./bin/cc_server
 ./bin/ccbox
