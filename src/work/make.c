@@ -228,7 +228,6 @@ static enum cc_code check_out(struct making *job, struct cc_err *err)
 	struct cc_worktree *tree = job->tree;
 	const char *const words[] = {"-c", "checkout.workers=0", "reset", "-q", "--hard", tree->base, NULL};
 	char index[PATH_MAX + 16];
-	CC_AUTO_FD from = -1;
 	struct cc_buf text;
 	enum cc_code code;
 
