@@ -42,9 +42,12 @@ printf 'passwd: files\ngroup: files\nhosts: files\n' >"$root/etc/nsswitch.conf"
 printf '127.0.0.1 localhost\n' >"$root/etc/hosts"
 : >"$root/etc/resolv.conf"
 
-for name in ccbox cc-init cc-proxy cc-connect cc_server cc-session cc-keeper ccbox-twin cc-init-twin; do cp "$build/$name" "$root/opt/ccbox/"; done
-libraries "$build/ccbox"
-libraries "$build/cc_server"
+# all of ours: one that a program looks for when it starts would be missed only in here
+for path in "$build"/ccbox "$build"/ccbox-twin "$build"/cc_server "$build"/cc-*; do
+	[ -f "$path" ] && [ -x "$path" ] || continue
+	cp "$path" "$root/opt/ccbox/"
+	libraries "$path"
+done
 # the loop of libwebsockets is a library that it loads by itself
 for lib in "$(ldd "$build/cc_server" | sed -n 's|.*=> \(.*\)/libwebsockets\.so.*|\1|p')"/libwebsockets-evlib_uv*.so; do
 	case $lib in /usr/*) to=$root$lib ;; *) to=$root/usr$lib ;; esac

@@ -106,18 +106,25 @@ NEW='{"claudeAiOauth":{"accessToken":"NEW","refreshToken":"r2","expiresAt":2,"sc
 	[[ $output != *k2* ]]
 }
 
-@test "a real Claude Code works a whole turn: edits the tree, is refused the forbidden names, one event each" {
+# service COMMAND : the stand-in for the real Claude Code's service, which makes it run that; where it is found
+service() {
 	clients=$(sh "$BATS_TEST_DIRNAME/../../tools/clients.sh" claude 2>&1) || skip "$clients"
+	CLAUDE=$clients/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude
+	CMD=$1 LOG=$BASE/api.log node "$BATS_TEST_DIRNAME/../clients/messages-api.mjs" 0 >"$BASE/api.out" 3>&- &
+	api=$!
+	for _ in $(seq 100); do grep -q ready "$BASE/api.out" && break; sleep 0.05; done
+	export ANTHROPIC_BASE_URL=http://api.claude.test:$(sed 's/ready //' "$BASE/api.out") ANTHROPIC_API_KEY=sk-ant-test-000000000000
+	export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_AUTOUPDATER=1
+	FLAGS="--bind . --bind $clients:ro --host api.claude.test=127.0.0.1 --allow-host api.claude.test"
+}
+
+@test "a real Claude Code works a whole turn: edits the tree, is refused the forbidden names, one event each" {
+	service 'sh probe.sh'
 	git init -q .
 	echo hello >a.txt
 	printf 'echo edited >>a.txt\necho x >.env\necho x >id.key\necho x >.git/hooks/pre-commit\necho probed\n' >probe.sh
-	CMD='sh probe.sh' LOG=$BASE/api.log node "$BATS_TEST_DIRNAME/../clients/messages-api.mjs" 0 >"$BASE/api.out" &
-	api=$!
-	for _ in $(seq 100); do grep -q ready "$BASE/api.out" && break; sleep 0.05; done
-	port=$(sed 's/ready //' "$BASE/api.out")
-	export ANTHROPIC_BASE_URL=http://api.claude.test:$port ANTHROPIC_API_KEY=sk-ant-test CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
-	run box --bind . --bind "$clients:ro" --host api.claude.test=127.0.0.1 --allow-host api.claude.test -- \
-		"$clients/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude" -p 'run the command' --allowedTools Bash --output-format json
+	# shellcheck disable=SC2086 # words
+	run box $FLAGS -- "$CLAUDE" -p 'run the command' --allowedTools Bash --output-format json
 	kill $api
 	echo "$output"
 	[ "$status" -eq 0 ]
@@ -133,4 +140,21 @@ NEW='{"claudeAiOauth":{"accessToken":"NEW","refreshToken":"r2","expiresAt":2,"sc
 	# the service was reached through the session's proxy, by its allowed name
 	"$CCBOX" events --json | grep -q '"target":"api.claude.test:'
 	grep -q '"host":"api.claude.test' "$BASE/api.log"
+}
+
+@test "Claude Code's own screen in a terminal: a turn is typed, its command meets the rules, the answer is shown" {
+	service 'echo edited >>a.txt; echo x >.env; cat a.txt'
+	echo hello >a.txt
+	mkdir -p "$HOME/.claude"
+	# what a person has answered once: the welcome, the key, the folder
+	printf '{"hasCompletedOnboarding":true,"theme":"dark","customApiKeyResponses":{"approved":["%s"],"rejected":[]},"projects":{"%s":{"hasTrustDialogAccepted":true}}}' \
+		"${ANTHROPIC_API_KEY: -20}" "$PWD" >"$HOME/.claude.json"
+	echo '{"permissions":{"allow":["Bash"]}}' >"$HOME/.claude/settings.json"
+	run env CLAUDE="$CLAUDE" FLAGS="$FLAGS" TERM=xterm-256color timeout 400 /usr/bin/python3 "$BATS_TEST_DIRNAME/terminal.py" claude "$CCBOX"
+	kill $api
+	echo "$output" | tail -c 4000
+	[ "$status" -eq 0 ]
+	[ "$(cat a.txt)" = "$(printf 'hello\nedited')" ]
+	[ ! -e .env ]
+	[ "$(violations | grep -c '"target":"[^"]*/.env"')" -eq 1 ]
 }

@@ -197,6 +197,26 @@ def secret_input():
         raise SystemExit(repr(t.text))
 
 
+def claude():
+    """Claude Code's own screen: a prompt typed, its command run, its answer shown, left by ^C twice."""
+    t = Term(os.environ['CLAUDE'], rows=40, cols=120, flags=os.environ['FLAGS'].split())
+    t.wait_for(rb'shift\+tab|for shortcuts|/effort', 90)
+    t.send(b'run the command')
+    t.wait_for(rb'run(\x1b\[[0-9;?]*[a-zA-Z]| )+the(\x1b\[[0-9;?]*[a-zA-Z]| )+command', 60)
+    time.sleep(0.5)
+    t.send(b'\r')
+    t.wait_for(rb'is_error=', 90)
+    for _ in range(40):
+        t.send(b'\x03')
+        end = time.time() + 0.5
+        while time.time() < end:
+            if not t.pump():
+                break
+        if os.waitid(os.P_PID, t.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            break
+    t.end(30)
+
+
 def end_of_input():
     t = Term('sh', '-c', 'cat; echo "end $?"')
     time.sleep(0.5)

@@ -284,5 +284,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_killed_settling_loses_nothing, up_private, rig_down),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return rig_can() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

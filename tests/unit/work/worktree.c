@@ -175,5 +175,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_of_the_origin_runs, up, rig_down),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return rig_can() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
