@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -152,8 +153,14 @@ bool harness_left_over(void)
 /* Some attacks leave paths that are longer than any call takes: rm goes down step by step. */
 void harness_clean(void)
 {
-	pid_t child = fork();
+	char slow[PATH_MAX];
+	pid_t child;
 
+	/* where the file system that stalls is mounted nothing could be taken away: its directory would stay */
+	snprintf(slow, sizeof(slow), "%s/slow", harness.tree);
+	if (harness.slow)
+		umount2(slow, MNT_DETACH);
+	child = fork();
 	if (child == 0) {
 		execlp("rm", "rm", "-rf", "--one-file-system", "--", harness.base, (char *)NULL);
 		_exit(127);
