@@ -225,8 +225,9 @@ enum cc_code cc_command_signal(struct cc_command *command, int number, struct cc
 {
 	char text[80];
 
-	if (command->phase != RUNNING)
-		return cc_fail(err, CC_ESTATE, 0, "command %d is not running", command->id);
+	/* One that is still being started gets it when it is: the owner hears of both in this order. */
+	if (command->phase == OVER)
+		return cc_fail(err, CC_ESTATE, 0, "command %d is over", command->id);
 	if (number < 1 || number > 64)
 		return cc_fail(err, CC_EINVAL, 0, "there is no signal %d", number);
 	snprintf(text, sizeof(text), "{\"m\":\"signal\",\"id\":%d,\"signal\":%d}", command->id, number);

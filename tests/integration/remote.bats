@@ -55,6 +55,21 @@ b" ]
 	grep -q got "$BASE/out"
 }
 
+@test "a signal that comes before the command has started reaches it when it has" {
+	daemon
+	launch one >/dev/null
+	owner=$(pgrep -P "$SERVER" -f cc-session)
+	kill -STOP "$owner"
+	in_box one 'sleep 1000' >"$BASE/out" &
+	client=$!
+	for _ in $(seq 400); do grep -q '"type":"starting"' "$BASE/out" && break; sleep 0.05; done
+	api POST /v1/sandboxes/one/exec/1/signal/TERM -o "$BASE/answer" -w '%{http_code}' >"$BASE/status"
+	kill -CONT "$owner"
+	wait $client
+	[ "$(cat "$BASE/status")" = 200 ] || [ "$(cat "$BASE/status")" = 204 ]
+	[ "$(text_of exit <"$BASE/out")" = 143 ]
+}
+
 @test "suspend and resume; attach shows what comes and ends with the session" {
 	daemon
 	"$CCBOX" launch --id one
