@@ -142,6 +142,11 @@ static enum cc_code take_timeout(struct cc_ask_run *ask, const char *value, stru
 	return CC_OK;
 }
 
+static enum cc_code take_closed_port(struct cc_ask_run *ask, const char *value, struct cc_err *err)
+{
+	return cc_strv_push(&ask->spec.owner_ports, value, err);
+}
+
 static enum cc_code take_all_proxy(struct cc_ask_run *ask, const char *value, struct cc_err *err)
 {
 	ask->all_proxy_socks = strcmp(value, "socks") == 0;
@@ -336,6 +341,8 @@ const struct cc_option cc_options[] = {
 	 "how the proxies are reached: by a socket handed over (default), or by pairs of socat"},
 	{"publish", "PORT", NULL, RUNS, take_publish, "make a port inside reachable on this host's loopback"},
 	{"host-port", "PORT", NULL, RUNS, take_host_port, "make a port of this host's loopback reachable inside"},
+	{"closed-port", "PORT", NULL, RUNS, take_closed_port,
+	 "never let a port of this host be reached, whatever a rule says"},
 	{"all-proxy", "http|socks", "CC_ALL_PROXY", RUNS, take_all_proxy,
 	 "what ALL_PROXY names inside; http (default) works with more clients"},
 	{"env", "NAME[=VALUE]", NULL, RUNS | CC_FOR_LAUNCH, take_env, "pass a variable on, or set it"},

@@ -188,8 +188,7 @@ static void on_link(uv_poll_t *poll, int status, int events)
 	cc_live_release(live);
 }
 
-/* The daemon's environment, without what its service manager said to it alone. */
-static enum cc_code child_env(char *const *env, struct cc_strv *out, struct cc_err *err)
+enum cc_code cc_roster_env(char *const *env, struct cc_strv *out, struct cc_err *err)
 {
 	static const char *const private[] = {"LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_", "CC_SERVER_"};
 	enum cc_code code = CC_OK;
@@ -217,7 +216,7 @@ enum cc_code cc_roster_spawn(const char *path, char *const *env, unsigned long f
 			       .new_session = true,
 			       .keep = {their_end},
 			       .keep_count = 1};
-	enum cc_code code = child_env(env, &own, err);
+	enum cc_code code = cc_roster_env(env, &own, err);
 
 	snprintf(fd_text, sizeof(fd_text), "%d", their_end);
 	snprintf(files_text, sizeof(files_text), "%lu", files);

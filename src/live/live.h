@@ -47,8 +47,10 @@ struct cc_roster_config {
 CC_MUST enum cc_code cc_roster_new(const struct cc_roster_config *config, struct cc_roster **out_roster,
 				   struct cc_err *err);
 void cc_roster_free(struct cc_roster *roster);
+/* The environment of whatever the daemon starts: its own, without what the service manager said to it alone. */
+CC_MUST enum cc_code cc_roster_env(char *const *env, struct cc_strv *out, struct cc_err *err);
 /* Starts a helper of the daemon's: `path FD FILES`, FD its socket to us, FILES the limit of open files that the daemon
- * was started with. Its environment is env without what the service manager said to the daemon alone. */
+ * was started with. Its environment is what cc_roster_env makes of env. */
 CC_MUST enum cc_code cc_roster_spawn(const char *path, char *const *env, unsigned long files, int their_end,
 				     struct cc_child *out_child, struct cc_err *err);
 struct cc_live *cc_roster_find(struct cc_roster *roster, const char *id);

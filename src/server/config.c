@@ -119,6 +119,16 @@ static enum cc_code take_log_level(struct cc_server_config *config, const char *
 	return cc_fail(err, CC_EINVAL, 0, "--log-level takes error, warning, info or debug, not \"%s\"", value);
 }
 
+static enum cc_code take_tools_timeout(struct cc_server_config *config, const char *value, struct cc_err *err)
+{
+	unsigned long seconds = strtoul(value, NULL, 10);
+
+	if (!*value || strspn(value, "0123456789") != strlen(value) || strlen(value) > 5 || seconds < 1)
+		return cc_fail(err, CC_EINVAL, 0, "--tools-timeout takes 1 to 99999 seconds, not \"%s\"", value);
+	config->tools_timeout = seconds;
+	return CC_OK;
+}
+
 static enum cc_code take_insecure(struct cc_server_config *config, const char *value, struct cc_err *err)
 {
 	(void)value, (void)err;
@@ -154,13 +164,16 @@ static const struct option options[] = {
 	{"allowed-origins", "LIST", "CC_SERVER_ALLOWED_ORIGINS", take_origins,
 	 "pages of other origins that may call, with commas between"},
 	{"log-level", "LEVEL", "CC_SERVER_LOG_LEVEL", take_log_level, "error, warning (default), info, debug"},
+	{"tools-timeout", "SECONDS", "CC_SERVER_TOOLS_TIMEOUT", take_tools_timeout,
+	 "end tools of /v1/mcp that do not answer for so long; default: 3720, beyond their longest command"},
 	{"version", NULL, NULL, take_version, "print the version"},
 	{"help", NULL, NULL, take_help, "print this"},
 };
 
 void cc_server_config_init(struct cc_server_config *config)
 {
-	*config = (struct cc_server_config){.sandbox = true, .port = 9030, .log_level = CC_LOG_WARNING};
+	*config = (struct cc_server_config){
+		.sandbox = true, .port = 9030, .log_level = CC_LOG_WARNING, .tools_timeout = 3720};
 }
 
 void cc_server_config_done(struct cc_server_config *config)

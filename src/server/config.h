@@ -21,6 +21,7 @@ struct cc_server_config {
 	char *data_dir;           /* absolute; NULL until cc_data_open */
 	struct cc_strv origins;
 	enum cc_log_level log_level;
+	uint64_t tools_timeout; /* seconds */
 	bool version, help;
 };
 

@@ -104,18 +104,10 @@ static bool is_destroyed(enum cc_state state)
 	return state == CC_STATE_DESTROYED;
 }
 
-/* As dispatch chooses (contract 1.8): wrapped where the host offers a sandbox, which then has to hold; without one, or
- * switched off, none, and the handle says so. Asked for by name, it is that one or a refusal. */
-static enum cc_code choose_backend(const struct cc_server *server, enum cc_backend_kind asked,
-				   enum cc_backend_kind *out_kind, struct cc_err *err)
+enum cc_code cc_server_has_native(const struct cc_server *server, struct cc_err *err)
 {
 	const struct cc_probe *probe = &server->probe;
 
-	*out_kind = asked;
-	if (asked == CC_BACKEND_UNSET)
-		*out_kind = server->config.sandbox && probe->available ? CC_BACKEND_NATIVE : CC_BACKEND_NONE;
-	if (*out_kind != CC_BACKEND_NATIVE)
-		return CC_OK;
 	if (!probe->available)
 		return cc_fail(err, CC_EUNSUPPORTED, 0, "the native sandbox is not available on this host: %.300s",
 			       probe->install_hint);
@@ -123,6 +115,17 @@ static enum cc_code choose_backend(const struct cc_server *server, enum cc_backe
 		return cc_fail(err, CC_EUNENFORCED, 0, "the native sandbox cannot be held on this host: %s: %.200s",
 			       probe->failing.step, probe->failing.what);
 	return CC_OK;
+}
+
+/* As dispatch chooses (contract 1.8): wrapped where the host offers a sandbox, which then has to hold; without one, or
+ * switched off, none, and the handle says so. Asked for by name, it is that one or a refusal. */
+static enum cc_code choose_backend(const struct cc_server *server, enum cc_backend_kind asked,
+				   enum cc_backend_kind *out_kind, struct cc_err *err)
+{
+	*out_kind = asked;
+	if (asked == CC_BACKEND_UNSET)
+		*out_kind = server->config.sandbox && server->probe.available ? CC_BACKEND_NATIVE : CC_BACKEND_NONE;
+	return *out_kind == CC_BACKEND_NATIVE ? cc_server_has_native(server, err) : CC_OK;
 }
 
 static enum cc_code settle(struct cc_launch_request *request, struct cc_err *err)

@@ -25,9 +25,9 @@
 
 enum { CONNECTIONS_MAX = 1024, SESSIONS_MAX = 256, PROOF_TRIES = 5, FILES_WANTED = 16384 };
 
-static const struct cc_route *const routes[] = {cc_routes_base,   cc_routes_sandbox,  cc_routes_exec,
-						cc_routes_events, cc_routes_repos,    cc_routes_runs,
-						cc_routes_login,  cc_routes_terminal, NULL};
+static const struct cc_route *const routes[] = {
+	cc_routes_base, cc_routes_sandbox, cc_routes_exec,  cc_routes_events,   cc_routes_repos,
+	cc_routes_runs, cc_routes_mcp,     cc_routes_login, cc_routes_terminal, NULL};
 static const struct cc_asset *const assets[] = {cc_assets_console, NULL};
 static const struct cc_socket_row *const sockets[] = {cc_sockets_terminal, NULL};
 
@@ -58,8 +58,14 @@ static void on_runs_ended(void *context)
 	cc_roster_end(((struct cc_server *)context)->roster, on_all_ended, context);
 }
 
-/* Runs first, which settle what their agents left, then sessions: when the last one has ended there is nothing left
- * that a person could miss. A second signal does not wait for them: they end all the same when we are gone. */
+static void on_tools_ended(void *context)
+{
+	cc_runs_end(((struct cc_server *)context)->runs, on_runs_ended, context);
+}
+
+/* Tools that serve callers first, then runs, which settle what their agents left, then sessions: when the last one has
+ * ended there is nothing left that a person could miss. A second signal does not wait for them: they end all the same
+ * when we are gone. */
 static void stop(struct cc_server *server)
 {
 	if (server->stopping) {
@@ -67,7 +73,7 @@ static void stop(struct cc_server *server)
 		return;
 	}
 	server->stopping = true;
-	cc_runs_end(server->runs, on_runs_ended, server);
+	cc_mcps_end(server->mcps, on_tools_ended, server);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -170,6 +176,8 @@ static void on_reaped(void *context, pid_t pid)
 
 	if (server->runs)
 		cc_runs_reaped(server->runs, pid);
+	if (server->mcps)
+		cc_mcps_reaped(server->mcps, pid);
 }
 
 static enum cc_code open_runs(struct cc_server *server, unsigned long files, struct cc_err *err)
@@ -191,6 +199,19 @@ static enum cc_code open_runs(struct cc_server *server, unsigned long files, str
 	return code == CC_OK ? cc_agentruns_sweep(server, err) : code;
 }
 
+static enum cc_code open_tools(struct cc_server *server, unsigned long files, struct cc_err *err)
+{
+	static char program[PATH_MAX];
+	struct cc_mcps_config config = {.loop = &server->loop,
+					.env = server->env,
+					.program = program,
+					.files = files,
+					.call_ms = server->config.tools_timeout * 1000};
+	enum cc_code code = cc_facts_helper("ccbox", program, sizeof(program), err);
+
+	return code == CC_OK ? cc_mcps_new(&config, &server->mcps, err) : code;
+}
+
 static enum cc_code open_roster(struct cc_server *server, struct cc_err *err)
 {
 	static char owner[PATH_MAX];
@@ -209,6 +230,8 @@ static enum cc_code open_roster(struct cc_server *server, struct cc_err *err)
 
 	if (code == CC_OK)
 		code = cc_roster_new(&config, &server->roster, err);
+	if (code == CC_OK)
+		code = open_tools(server, files, err);
 	return code == CC_OK ? open_runs(server, files, err) : code;
 }
 

@@ -5,6 +5,7 @@
 #include "console/console.h"
 #include "server/config.h"
 #include "live/live.h"
+#include "mcpweb/mcpweb.h"
 #include "runs/runs.h"
 #include "server/data.h"
 #include "server/record.h"
@@ -24,6 +25,7 @@ struct cc_server {
 	struct cc_web *web;
 	struct cc_roster *roster;
 	struct cc_runs *runs;
+	struct cc_mcps *mcps;
 	struct cc_store *store;
 	uv_timer_t flush;
 	bool store_failing;
@@ -42,9 +44,13 @@ extern const struct cc_route cc_routes_exec[];
 extern const struct cc_route cc_routes_events[];
 extern const struct cc_route cc_routes_repos[];
 extern const struct cc_route cc_routes_runs[];
+extern const struct cc_route cc_routes_mcp[];
 
 /* The session that the call's first parameter names; NULL: it has been answered with 404. */
 struct cc_live *cc_server_session(struct cc_call *call);
+
+/* The native sandbox is there, and holds. */
+CC_MUST enum cc_code cc_server_has_native(const struct cc_server *server, struct cc_err *err);
 
 /* Runs of agents: their row in the store, and what a daemon before this one left of them. */
 void cc_agentruns_changed(void *context, const struct cc_run *run);

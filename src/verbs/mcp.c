@@ -1,15 +1,19 @@
 #define _GNU_SOURCE
 #include "mcp/mcp.h"
+#include "mcp/peer.h"
 
 #include "cli/config.h"
 #include "cli/start.h"
 #include "verbs/verbs.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { FIRST_MS = 1000 };
 
 /* Where outputs that are too long to show lie: beside the events, the person's alone. */
 static void find_spill(char *const *env, char out[PATH_MAX])
@@ -56,6 +60,25 @@ static enum cc_code serve(const struct cc_ask_run *ask, struct cc_prepared *prep
 	return code;
 }
 
+/* A client that is there already hears why there are no tools, as the answer to its first request. */
+static void tell(const struct cc_err *why)
+{
+	struct pollfd entry = {.fd = 0, .events = POLLIN};
+	struct cc_mcp_peer peer;
+	CC_AUTO(cc_json_doc) doc = NULL;
+	char id[CC_RPC_ID];
+
+	if (isatty(0) || poll(&entry, 1, FIRST_MS) <= 0)
+		return;
+	cc_mcp_peer_init(&peer, 0, 1);
+	(void)cc_mcp_peer_look(&peer);
+	if (peer.waiting_count && (doc = cc_mcp_peer_next(&peer)) && cc_json_get(cc_json_root(doc), "id")) {
+		cc_rpc_id(cc_json_root(doc), id);
+		cc_mcp_peer_fail(&peer, id, CC_RPC_NOT_DONE, why->what);
+	}
+	cc_mcp_peer_done(&peer);
+}
+
 int cc_verb_mcp(char *const *argv, char *const *env)
 {
 	struct cc_start start;
@@ -73,5 +96,8 @@ int cc_verb_mcp(char *const *argv, char *const *env)
 		code = serve(&start.ask, &start.prepared, env, &err);
 	}
 	cc_start_done(&start);
-	return code == CC_OK ? 0 : cc_give_up(&err);
+	if (code == CC_OK)
+		return 0;
+	tell(&err);
+	return cc_give_up(&err);
 }

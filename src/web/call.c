@@ -106,7 +106,9 @@ static void reply_preflight(struct cc_call *call)
 {
 	call->dispatched = true;
 	cc_reply_header(call, "access-control-allow-methods:", "GET, POST, DELETE");
-	cc_reply_header(call, "access-control-allow-headers:", "authorization, content-type, last-event-id");
+	cc_reply_header(call, "access-control-allow-headers:",
+			"authorization, content-type, last-event-id, "
+			"mcp-session-id, mcp-protocol-version");
 	cc_reply(call, 204, "text/plain", "", 0);
 }
 
@@ -176,6 +178,8 @@ static int begin(struct cc_web *web, struct lws *wsi, const char *path, size_t l
 	}
 	if (lws_hdr_custom_copy(wsi, text, sizeof(text), "last-event-id:", 14) > 0)
 		call->last_event = strtoull(text, NULL, 10);
+	if (lws_hdr_custom_copy(wsi, call->mcp_session, sizeof(call->mcp_session), "mcp-session-id:", 15) <= 0)
+		call->mcp_session[0] = '\0';
 	call->head = strcmp(method, "HEAD") == 0;
 	judge(call, call->head ? "GET" : method);
 	return 0;
@@ -263,6 +267,11 @@ bool cc_call_cookies(struct cc_call *call, char *out, size_t cap)
 uint64_t cc_call_last_event(const struct cc_call *call)
 {
 	return call->last_event;
+}
+
+const char *cc_call_mcp_session(const struct cc_call *call)
+{
+	return call->mcp_session;
 }
 
 void cc_call_on_closed(struct cc_call *call, void (*closed)(void *context), void *context)

@@ -44,6 +44,7 @@ struct cc_call {
 	char params[CC_WEB_PARAMS][CC_WEB_PARAM_MAX];
 	char origin[256]; /* a foreign one that is allowed */
 	uint64_t last_event;
+	char mcp_session[64];
 	size_t body_left;
 	struct cc_buf body;
 	bool local, head, dispatched, answered, started, too_long, draining;

@@ -92,6 +92,8 @@ const char *cc_call_query(struct cc_call *call, const char *name);
 bool cc_call_cookies(struct cc_call *call, char *out, size_t cap);
 /* Last-Event-ID, 0 when it is absent or no number. */
 uint64_t cc_call_last_event(const struct cc_call *call);
+/* Mcp-Session-Id, empty when it is absent or longer than any of ours. */
+const char *cc_call_mcp_session(const struct cc_call *call);
 /* Called once when the call is over before or after its answer: the caller has gone, or has it all. */
 void cc_call_on_closed(struct cc_call *call, void (*closed)(void *context), void *context);
 

@@ -80,21 +80,24 @@ port = int(daemon.stdout.readline().rsplit(":", 1)[1])
 local = daemon.stdout.readline().split(" on ", 1)[1].strip()
 token = open(base + "/data/ccbox-server/token").read().strip()
 called = set()
+told = []
 
 
-def call(method, path, body=None, auth=True, raw=None, unix=False):
+def call(method, path, body=None, auth=True, raw=None, unix=False, head=None):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     if unix:
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.connect(local)
     headers = {"Authorization": "Bearer " + token} if auth else {}
+    headers.update(head or {})
     data = raw if raw is not None else json.dumps(body).encode() if body is not None else None
     connection.request(method.upper(), path, data, headers)
     answer = connection.getresponse()
+    told[:] = [answer.getheader("mcp-session-id")]
     return answer.status, answer.getheader("content-type", ""), answer.read()
 
 
-def check(method, pattern, values=None, query="", body=None, want=None, auth=True, raw=None, valid=True, unix=False):
+def check(method, pattern, values=None, query="", body=None, want=None, auth=True, raw=None, valid=True, unix=False, head=None):
     """One call. valid: the body is one that the description allows."""
     path = pattern
     for name, value in (values or {}).items():
@@ -106,7 +109,7 @@ def check(method, pattern, values=None, query="", body=None, want=None, auth=Tru
         agrees = schema(request["schema"]).is_valid(body) == valid
         if not agrees:
             return row(False, label, "the description %s this body: %s" % ("refuses" if valid else "allows", body))
-    status, kind, text = call(method, path + query, body, auth, raw, unix)
+    status, kind, text = call(method, path + query, body, auth, raw, unix, head)
     called.add((method, pattern, str(status)))
     if status != want:
         return row(False, label, (status, text))
@@ -240,6 +243,20 @@ try:
     check("get", "/v1/runs/{id}/events", of, want=200)
     row("new.txt" in check("get", "/v1/runs/{id}/diff", of, want=200)["diff"], "the diff has the change", check("get", "/v1/runs/{id}", of, want=200))
     check("get", "/v1/runs/{id}/diff", {"id": "r-0"}, want=404)
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}
+    check("post", "/v1/mcp", body=hello, want=400)
+    check("post", "/v1/mcp", query="?directory=" + project, body={"id": 1}, want=400, valid=False)
+    check("post", "/v1/mcp", query="?directory=" + base + "/none", body=hello, want=404)
+    check("post", "/v1/mcp", query="?directory=" + project, body=hello, want=401, auth=False)
+    check("post", "/v1/mcp", raw=b"x" * (2 << 20), want=413)
+    check("post", "/v1/mcp", query="?directory=" + project, body=hello, want=200)
+    mine = {"Mcp-Session-Id": told[0]}
+    row(len(told[0] or "") == 32, "a session of tools has its id", told)
+    check("post", "/v1/mcp", body={"jsonrpc": "2.0", "method": "notifications/initialized"}, want=202, head=mine)
+    check("post", "/v1/mcp", body={"jsonrpc": "2.0", "id": "a", "method": "tools/list"}, want=200, head=mine)
+    check("post", "/v1/mcp", body={"jsonrpc": "2.0", "id": 2.5, "method": "no/such"}, want=200, head=mine)
+    check("delete", "/v1/mcp", want=204, head=mine)
+    check("delete", "/v1/mcp", want=404, head=mine)
     check("post", "/v1/console/login", want=403)
     login = check("post", "/v1/console/login", want=201, unix=True)
     key = login["url"].split("/console/login", 1)[1]
