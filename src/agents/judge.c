@@ -79,7 +79,6 @@ static void tighten(struct cc_tool_verdict *out, enum cc_guard verdict, const ch
 static void by_actions(const struct cc_tool_rules *rules, uint32_t bits, const char *object,
 		       struct cc_tool_verdict *out)
 {
-	static const char *const scopes[] = {"space", "agent", "workspace", "preset", "default"};
 	struct cc_action_ask ask = {.actions = bits, .object = object, .mode = rules->mode, .now = rules->now};
 	struct cc_action_answer answer;
 
@@ -88,8 +87,7 @@ static void by_actions(const struct cc_tool_rules *rules, uint32_t bits, const c
 	answer = cc_actions_decide(rules->rules, rules->count, &ask);
 	tighten(out, answer.verdict, "action",
 		answer.action < CC_ACTION_COUNT ? cc_action_name(answer.action) : "unknown",
-		answer.rule ? scopes[answer.rule->scope < CC_SCOPE_COUNT ? answer.rule->scope : CC_SCOPE_DEFAULT]
-			    : (cc_mode_writes(rules->mode) ? "default" : "mode"));
+		cc_action_source(&answer, rules->mode));
 }
 
 static void by_command(const struct cc_tool_rules *rules, const char *line, struct cc_tool_verdict *out)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "cli/config.h"
 
+#include "guard/actions.h"
 #include "os/fd.h"
 
 #include <errno.h>
@@ -37,19 +38,43 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
+/* Names of classes are the guard's, which the reader of files does not know. */
+static enum cc_code check_actions(const char *path, enum cc_policy_source source, const struct cc_strv *actions,
+				  struct cc_err *err)
+{
+	struct cc_action_rule rule;
+	struct cc_err why;
+
+	for (size_t i = 0; i < actions->count; i++) {
+		if (cc_action_stored(actions->items[i], &rule, &why) != CC_OK)
+			return cc_fail(err, CC_EINVAL, 0, "%s: actions: %.300s", path, why.what);
+		if (source == CC_POLICY_PROJECT && rule.verdict == CC_GUARD_ALLOW)
+			return cc_fail(err, CC_EINVAL, 0, "%s: actions: a project file may only tighten, not say %s",
+				       path, actions->items[i]);
+	}
+	return CC_OK;
+}
+
 enum cc_code cc_config_read(const char *path, enum cc_policy_source source, bool must, struct cc_policy *policy,
 			    struct cc_err *err)
 {
+	struct cc_policy read;
 	struct cc_buf text;
 	enum cc_code code;
 
+	cc_policy_init(&read);
 	cc_buf_init(&text, POLICY_MAX);
 	code = cc_fd_read_file(path, &text, err);
-	if (code == CC_OK)
-		code = cc_policyfile_parse(path, cc_buf_view(&text), source, policy, err);
-	else if (code == CC_ENOTFOUND && !must && !is_there(path))
+	if (code == CC_OK) {
+		code = cc_policyfile_parse(path, cc_buf_view(&text), source, &read, err);
+		if (code == CC_OK)
+			code = check_actions(path, source, &read.actions, err);
+		if (code == CC_OK)
+			code = cc_policy_merge(policy, &read, err);
+	} else if (code == CC_ENOTFOUND && !must && !is_there(path))
 		code = CC_OK;
 	cc_buf_done(&text);
+	cc_policy_done(&read);
 	return code;
 }
 

@@ -28,6 +28,10 @@ struct answer {
 	const char *reason;
 	struct cc_buf grant;
 	struct cc_buf object;
+	struct { /* what the line does, and what holds for that in a run of an agent */
+		const char *name, *verdict, *by;
+	} actions[CC_ACTION_COUNT];
+	size_t action_count;
 };
 
 /* Words a person uses for a verb of the rules, beside those of cc_verb_name. */
@@ -195,12 +199,41 @@ static enum cc_code ask_host(const struct cc_rules *rules, const char *text, str
 	return CC_OK;
 }
 
+/* Each class of action in the line, with what holds for it in a run of an agent, where the person's files have a say.
+ */
+static enum cc_code list_actions(const struct cc_policy *policy, enum cc_mode mode, uint32_t actions,
+				 struct answer *out, struct cc_err *err)
+{
+	struct cc_action_rule *rules = calloc(policy->actions.count + 1, sizeof(*rules));
+	enum cc_code code = rules ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+
+	for (size_t i = 0; code == CC_OK && i < policy->actions.count; i++)
+		code = cc_action_stored(policy->actions.items[i], &rules[i], err);
+	/* starting a program at all is the line's own verdict in the modes that only read */
+	if (!cc_mode_writes(mode))
+		actions &= ~CC_ACTION_BIT(PROCESS_SPAWN);
+	for (unsigned i = 0; code == CC_OK && i < CC_ACTION_COUNT; i++) {
+		struct cc_action_ask ask = {
+			.actions = actions & UINT32_C(1) << i, .object = out->object.data, .mode = mode};
+		struct cc_action_answer one;
+
+		if (!ask.actions)
+			continue;
+		one = cc_actions_decide(rules, policy->actions.count, &ask);
+		out->actions[out->action_count].name = cc_action_name((enum cc_action)i);
+		out->actions[out->action_count].verdict = cc_guard_name(one.verdict);
+		out->actions[out->action_count++].by = cc_action_source(&one, mode);
+	}
+	free(rules);
+	return code;
+}
+
 /* What the tools that a person gives an agent (mcp, acp, hook) make of a shell's line; the sandbox holds whatever they
  * say. */
-static enum cc_code ask_command(enum cc_mode mode, const char *line, struct answer *out, struct cc_err *err)
+static enum cc_code ask_command(const struct cc_spec *spec, const char *line, struct answer *out, struct cc_err *err)
 {
 	struct cc_command_verdict verdict;
-	enum cc_code code = cc_command_judge(cc_view_of(line), mode, &verdict, err);
+	enum cc_code code = cc_command_judge(cc_view_of(line), spec->mode, &verdict, err);
 
 	if (code != CC_OK)
 		return code;
@@ -209,7 +242,7 @@ static enum cc_code ask_command(enum cc_mode mode, const char *line, struct answ
 	out->rule = verdict.rule;
 	out->reason = *verdict.why ? verdict.why : NULL;
 	cc_buf_adds(&out->object, line);
-	return CC_OK;
+	return list_actions(&spec->policy, spec->mode, verdict.actions, out, err);
 }
 
 static const char *verdict_word(const struct answer *answer)
@@ -232,6 +265,18 @@ static void print_json(const char *verb, const struct answer *answer)
 	cc_jsonw_kstr(&w, "rule", answer->rule);
 	cc_jsonw_kstr(&w, "reason", answer->reason);
 	cc_jsonw_kstr(&w, "grant", answer->grant.len ? answer->grant.data : NULL);
+	if (answer->action_count) {
+		cc_jsonw_key(&w, "actions");
+		cc_jsonw_array(&w);
+		for (size_t i = 0; i < answer->action_count; i++) {
+			cc_jsonw_object(&w);
+			cc_jsonw_kstr(&w, "action", answer->actions[i].name);
+			cc_jsonw_kstr(&w, "verdict", answer->actions[i].verdict);
+			cc_jsonw_kstr(&w, "by", answer->actions[i].by);
+			cc_jsonw_end(&w);
+		}
+		cc_jsonw_end(&w);
+	}
 	cc_jsonw_end(&w);
 	printf("%s\n", text.data);
 	cc_buf_done(&text);
@@ -256,6 +301,11 @@ static void print_text(const char *verb, const struct answer *answer)
 		printf("  only by git's own rename of its .lock file, after the content was judged\n");
 	if (answer->grant.len)
 		printf("  allow  %s\n", answer->grant.data);
+	for (size_t i = 0; i < answer->action_count; i++)
+		printf("%s%s: %s (%s)", i ? ", " : "  in runs of agents: ", answer->actions[i].name,
+		       answer->actions[i].verdict, answer->actions[i].by);
+	if (answer->action_count)
+		printf("\n");
 }
 
 static enum cc_code explain(char *const *argv, char *const *env, int *out_code, struct cc_err *err)
@@ -286,7 +336,7 @@ static enum cc_code explain(char *const *argv, char *const *env, int *out_code, 
 		code = cc_start_prepare(&start, NULL, env, err);
 	if (code == CC_OK)
 		code = host   ? ask_host(start.prepared.rules, argv[1], &answer, err)
-		       : line ? ask_command(start.ask.spec.mode, argv[1], &answer, err)
+		       : line ? ask_command(&start.ask.spec, argv[1], &answer, err)
 			      : ask_path(start.prepared.rules, verb, argv[1], start.cwd, &answer, err);
 	looks = !host && !line && verb == CC_VERB_READ;
 	if (code == CC_OK && looks && (answer.private || answer.outside))

@@ -54,6 +54,27 @@ const char *cc_guard_name(enum cc_guard verdict)
 	return verdicts[(unsigned)verdict < CC_COUNT(verdicts) ? verdict : CC_GUARD_DENY];
 }
 
+enum cc_code cc_action_stored(const char *text, struct cc_action_rule *out_rule, struct cc_err *err)
+{
+	struct cc_action_rule rule = {.scope = CC_SCOPE_PRESET};
+	size_t len = strcspn(text, "=");
+	char name[64];
+	enum cc_code code;
+
+	memcpy(name, text, len < sizeof(name) ? len : sizeof(name) - 1);
+	name[len < sizeof(name) ? len : sizeof(name) - 1] = '\0';
+	code = cc_action_parse(name, &rule.action, err);
+	if (code != CC_OK)
+		return code;
+	rule.verdict = cc_guard_parse(text[len] ? text + len + 1 : NULL);
+	if (!text[len] || strcmp(cc_guard_name(rule.verdict), text + len + 1) != 0)
+		return cc_fail(err, CC_EINVAL, 0, "%s is deny, prompt or allow, not \"%.60s\"", name,
+			       text[len] ? text + len + 1 : "");
+	rule.managed = rule.verdict != CC_GUARD_ALLOW;
+	*out_rule = rule;
+	return CC_OK;
+}
+
 /* Does the rule speak of this object? A constraint that nobody here knows counts as one that holds, when the rule is
  * strict, and as one that does not, when it is mild: *out_vague says so. */
 static bool applies(const struct cc_action_rule *rule, enum cc_action action, const struct cc_action_ask *ask,
@@ -139,4 +160,13 @@ struct cc_action_answer cc_actions_decide(const struct cc_action_rule *rules, si
 	if (answer.verdict == CC_GUARD_ASK && ask->confirmed)
 		answer.verdict = CC_GUARD_ALLOW;
 	return answer;
+}
+
+const char *cc_action_source(const struct cc_action_answer *answer, enum cc_mode mode)
+{
+	if (!answer->rule)
+		return cc_mode_writes(mode) ? "default" : "mode";
+	if (answer->rule->managed || answer->rule->scope == CC_SCOPE_PRESET)
+		return "policy";
+	return (unsigned)answer->rule->scope < CC_SCOPE_COUNT ? scopes[answer->rule->scope] : "default";
 }

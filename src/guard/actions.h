@@ -65,6 +65,10 @@ struct cc_action_rule {
 enum cc_guard cc_guard_parse(const char *name);
 const char *cc_guard_name(enum cc_guard verdict);
 
+/* CLASS=deny|prompt|allow, as a policy file has it. What is strict holds whatever a run says, as a manager's rule; what
+ * is mild only takes the place of the default. */
+CC_MUST enum cc_code cc_action_stored(const char *text, struct cc_action_rule *out_rule, struct cc_err *err);
+
 struct cc_action_ask {
 	uint32_t actions; /* CC_ACTION_BIT */
 	const char *object;
@@ -83,5 +87,7 @@ struct cc_action_answer {
  * secrets, whatever the rules say. An ASK stays one: who has nobody to ask must take it for a DENY. */
 struct cc_action_answer cc_actions_decide(const struct cc_action_rule *rules, size_t count,
 					  const struct cc_action_ask *ask);
+/* Where the answer comes from, for a person: a scope, "policy", "mode" or "default". */
+const char *cc_action_source(const struct cc_action_answer *answer, enum cc_mode mode);
 
 #endif

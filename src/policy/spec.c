@@ -62,6 +62,7 @@ bool cc_mode_writes(enum cc_mode mode)
 	X(allow_names)                                                                                                 \
 	X(allow_paths)                                                                                                 \
 	X(allow_sockets)                                                                                               \
+	X(actions)                                                                                                     \
 	X(presets)                                                                                                     \
 	X(allowed_domains)                                                                                             \
 	X(denied_domains)                                                                                              \

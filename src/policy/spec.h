@@ -58,8 +58,9 @@ struct cc_policy {
 	int ech;             /* the same; off: a ClientHello with an encrypted name is refused */
 	int max_connections; /* 0 nobody said; the smallest wins in a merge */
 	char *parent_proxy;  /* NULL, or http://HOST:PORT; the last one said wins */
-	/* environment */
-	struct cc_strv env; /* NAME (pass the host's value) or NAME=VALUE */
+	/* agents and environment */
+	struct cc_strv actions; /* CLASS=deny|prompt|allow: about runs of agents (src/guard says which there are) */
+	struct cc_strv env;     /* NAME (pass the host's value) or NAME=VALUE */
 };
 
 void cc_policy_init(struct cc_policy *policy); /* empty; network: nobody said */

@@ -11,7 +11,7 @@
 
 #include <limits.h>
 
-enum { CC_JOB_QUESTIONS = 32 };
+enum { CC_JOB_QUESTIONS = 32, CC_JOB_STORED = 256 };
 
 /* Why a run is over; wire values. */
 #define CC_END_FINISHED "finished"
@@ -30,7 +30,7 @@ struct cc_job {
 	struct cc_strv tokens, protect;
 	struct cc_run_request wanted;
 	const struct cc_runner *row;
-	struct cc_action_rule rules[CC_RUN_ACTIONS];
+	struct cc_action_rule rules[CC_RUN_ACTIONS + CC_JOB_STORED];
 	size_t rule_count;
 	char place[PATH_MAX];    /* where the agent works */
 	struct cc_strv reads;    /* what is shown to it besides */

@@ -68,8 +68,30 @@ static enum cc_code make_copy(struct cc_job *job, struct cc_err *err)
 	return code;
 }
 
+/* What the host's, the person's and the project's own files say of actions; read before the agent works. */
+static enum cc_code take_stored(struct cc_job *job, const char *cwd, struct cc_err *err)
+{
+	struct cc_policy policy;
+	enum cc_code code;
+
+	cc_policy_init(&policy);
+	code = cc_config_files(job->env, cwd, &policy, err);
+	if (code == CC_OK && policy.actions.count > CC_JOB_STORED)
+		code = cc_fail(err, CC_ELIMIT, 0, "the policy files have more than %d actions", CC_JOB_STORED);
+	for (size_t i = 0; code == CC_OK && i < policy.actions.count; i++) {
+		code = cc_action_stored(policy.actions.items[i], &job->rules[job->rule_count], err);
+		job->rule_count += code == CC_OK;
+	}
+	cc_policy_done(&policy);
+	return code;
+}
+
 enum cc_code cc_job_place(struct cc_job *job, struct cc_err *err)
 {
+	enum cc_code code = take_stored(job, job->repo ? job->repo : job->wanted.directory, err);
+
+	if (code != CC_OK)
+		return code;
 	if (job->repo)
 		return make_copy(job, err);
 	if (!realpath(job->wanted.directory, job->place))

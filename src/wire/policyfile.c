@@ -52,6 +52,7 @@ static const struct key keys[] = {
 	{"network", "hosts", HOSTS, false, 0, NULL, "Names with the addresses that they are to have."},
 	{"network", "maxConnections", NUMBER, true, 0, NULL, "Connections at once; the smallest number said holds."},
 	{"network", "parentProxy", TEXT, false, 0, NULL, "An HTTP proxy, http://HOST:PORT, for everything."},
+	LIST_KEY(NULL, "actions", true, actions, check_env, "CLASS=deny, =prompt or =allow, in runs of agents."),
 	LIST_KEY(NULL, "env", false, env, check_env, "NAME (the host's value) or NAME=VALUE."),
 };
 
@@ -449,18 +450,17 @@ static void write_value(const struct cc_policy *policy, const struct key *key, s
 		cc_jsonw_int(&w, policy->max_connections);
 	if (key->shape == TEXT)
 		cc_jsonw_str(&w, policy->parent_proxy);
-	if (key->shape != LIST && key->shape != HOSTS)
-		return;
 	if (key->shape == LIST) {
 		cc_jsonw_array(&w);
 		for (size_t i = 0; i < list_in(policy, key)->count; i++)
 			cc_jsonw_str(&w, list_in(policy, key)->items[i]);
-	} else {
+		cc_jsonw_end(&w);
+	} else if (key->shape == HOSTS) {
 		cc_jsonw_object(&w);
 		for (size_t i = 0; i < policy->host_count; i++)
 			cc_jsonw_kstrv(&w, policy->hosts[i].name, &policy->hosts[i].addresses);
+		cc_jsonw_end(&w);
 	}
-	cc_jsonw_end(&w);
 }
 
 /* One key a line, indented, in the table's order. */

@@ -305,6 +305,31 @@ on_terminal() {
 	[ "$status" -eq 125 ]
 }
 
+@test "explain command: the classes of action in a line, by default and by the policy files" {
+	run "$CCBOX" explain command 'rm x; gh pr create'
+	[[ $output == *"in runs of agents: fileDelete: prompt (default), prCreate: prompt (default), processSpawn: allow (default)"* ]]
+	mkdir -p "$XDG_CONFIG_HOME/ccbox"
+	echo '{"actions": ["prCreate=deny", "fileDelete=allow"]}' >"$XDG_CONFIG_HOME/ccbox/policy.jsonc"
+	run "$CCBOX" explain command 'rm x; gh pr create'
+	[[ $output == *"fileDelete: allow (policy), prCreate: deny (policy), processSpawn: allow (default)"* ]]
+	[ "$("$CCBOX" explain command 'gh pr create' --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["actions"][0])')" = "{'action': 'prCreate', 'verdict': 'deny', 'by': 'policy'}" ]
+	run "$CCBOX" explain command 'gh pr create' --mode plan
+	[[ $output == *"prCreate: deny"* ]]
+	"$CCBOX" policy show >"$BASE/shown"
+	grep -q "prCreate=deny" "$BASE/shown"
+	# a project tightens, and a word that is none is an error of every verb that reads the files
+	echo '{"actions": ["fileDelete=deny"]}' >.ccbox.jsonc
+	run "$CCBOX" explain command 'rm x'
+	[[ $output == *"fileDelete: deny (policy)"* ]]
+	for bad in prCreate=allow prCreate=never prCreate push=deny; do
+		echo "{\"actions\": [\"$bad\"]}" >.ccbox.jsonc
+		run "$CCBOX" run -- true
+		echo "$output"
+		[ "$status" -eq 125 ]
+		[[ $output == *"actions: "* ]]
+	done
+}
+
 @test "what is ours is closed, where it usually is and where a variable puts it: policy, records, the daemon's token" {
 	export XDG_DATA_HOME=$BASE/data
 	for dir in "$HOME/.local/share/ccbox-server" "$XDG_DATA_HOME/ccbox-server" "$BASE/elsewhere"; do

@@ -232,6 +232,40 @@ until_says() {
 	down
 }
 
+@test "actions of the policy files: the strictest holds, whatever the run asks for; a milder one takes the default's place" {
+	fake
+	# says LIST : adds actions to the person's policy
+	says() { policy; sed -i "s/^{/{\"actions\":[$1],/" "$XDG_CONFIG_HOME/ccbox/policy.jsonc"; }
+	says '"prCreate=deny"'
+	begin claude ask '"actions":{"prCreate":"allow"}'
+	record | grep -q '"decision":"deny","by":"rule","rule":"action: prCreate policy"'
+	# the run's own may be stricter than the file's
+	says '"prCreate=allow"'
+	begin claude ask '"actions":{"prCreate":"deny"}'
+	record | grep -q '"decision":"deny","by":"rule","rule":"action: prCreate space"'
+	# without it there is nothing left to ask about but the unknown tool
+	begin claude ask '"approvalSeconds":1'
+	record | grep -q '"type":"approval".*"rule":"tool: not known'
+	# the project can be stricter than the person, never milder
+	echo '{"actions": ["prCreate=deny"]}' >.ccbox.jsonc
+	begin claude ask
+	record | grep -q '"decision":"deny","by":"rule","rule":"action: prCreate policy"'
+	echo '{"actions": ["prCreate=allow"]}' >.ccbox.jsonc
+	begin claude ask
+	record | grep -q 'a project file may only tighten, not say prCreate=allow'
+	rm .ccbox.jsonc
+	# no network where the file says so
+	says '"networkEgress=deny"'
+	begin claude "run curl -sSf -m 10 http://api.claude.test/" '"actions":{"networkEgress":"allow"}'
+	record | grep -q '"type":"text".*status [1-9]'
+	# a word that is none: no run
+	says '"prCreat=deny"'
+	begin claude ask
+	record | grep -q 'no action is called'
+	[ "$(look exitCode)" != 0 ]
+	down
+}
+
 @test "what an agent writes is no record: rubbish, a forged end, a line without an end" {
 	fake
 	begin claude junk

@@ -133,9 +133,57 @@ static void names_are_the_wire_s(void **state)
 	assert_string_equal(cc_guard_name(D), "deny");
 }
 
+static void what_is_stored_is_read_or_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		bool good, managed;
+		enum cc_guard verdict;
+	} rows[] = {{"gitPush=deny", true, true, D},
+		    {"gitPush=prompt", true, true, A},
+		    {"gitPush=allow", true, false, Y},
+		    {"gitPush", false, false, D},
+		    {"gitPush=", false, false, D},
+		    {"gitPush=never", false, false, D},
+		    {"gitPush=deny ", false, false, D},
+		    {"push=deny", false, false, D},
+		    {"=deny", false, false, D},
+		    {"", false, false, D},
+		    {"gitPushhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh=deny", false,
+		     false, D}};
+	struct cc_action_rule stored[2], run = RULE(SPACE, GIT_PUSH, NULL, NULL, Y);
+	struct cc_action_ask ask = {.actions = CC_ACTION_BIT(GIT_PUSH), .mode = CC_MODE_CHAT};
+	struct cc_action_answer answer;
+	struct cc_err err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cc_action_rule rule;
+
+		assert_int_equal(cc_action_stored(rows[i].text, &rule, &err) == CC_OK, rows[i].good);
+		if (!rows[i].good)
+			continue;
+		assert_int_equal(rule.action, CC_ACTION_GIT_PUSH);
+		assert_int_equal(rule.verdict, rows[i].verdict);
+		assert_int_equal(rule.managed, rows[i].managed);
+	}
+	/* the strictest of the files, whatever the run says */
+	T_OK(cc_action_stored("gitPush=allow", &stored[0], &err), err);
+	answer = cc_actions_decide(stored, 1, &ask);
+	assert_int_equal(answer.verdict, Y);
+	assert_string_equal(cc_action_source(&answer, CC_MODE_CHAT), "policy");
+	T_OK(cc_action_stored("gitPush=prompt", &stored[1], &err), err);
+	assert_int_equal(cc_actions_decide(stored, 2, &ask).verdict, A);
+	stored[0] = run;
+	answer = cc_actions_decide(stored, 2, &ask);
+	assert_int_equal(answer.verdict, A);
+	assert_string_equal(cc_action_source(&answer, CC_MODE_CHAT), "policy");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(the_narrowest_scope_decides),
+					   cmocka_unit_test(what_is_stored_is_read_or_refused),
 					   cmocka_unit_test(names_are_the_wire_s)};
 
 	return cmocka_run_group_tests_name("actions", tests, NULL, NULL);

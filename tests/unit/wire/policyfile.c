@@ -13,7 +13,7 @@ static const struct {
 	 "\"allowPaths\":[\"/r/.vscode\"],\"allowSockets\":[\"/r/s.sock\"],\"presets\":[\"packages\"]},"
 	 "\"network\":{\"enabled\":true,\"ech\":false,\"allowedDomains\":[\"*.example.com\"],\"deniedDomains\":[\"bad.example\"],"
 	 "\"privateNames\":[\"db.internal\"],\"privateCidrs\":[\"10.0.0.0/8\"],\"hosts\":{\"db.internal\":[\"10.0.0.1\"],"
-	 "\"x.internal\":\"10.0.0.2\"},\"maxConnections\":300,\"parentProxy\":\"http://p.test:3128\"},\"env\":[\"FOO\",\"BAR=baz\"]}",
+	 "\"x.internal\":\"10.0.0.2\"},\"maxConnections\":300,\"parentProxy\":\"http://p.test:3128\"},\"actions\":[\"gitPush=deny\"],\"env\":[\"FOO\",\"BAR=baz\"]}",
 	 CC_POLICY_OPERATOR, NULL},
 	{"an empty object", "{}", CC_POLICY_OPERATOR, NULL},
 	{"comments", "// c\n{\"network\":{\"enabled\":false,},}", CC_POLICY_PROJECT, NULL},
