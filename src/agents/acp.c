@@ -187,7 +187,7 @@ static void on_update(struct cc_talk *talk, const struct cc_json *params)
 	if (strcmp(what, "tool_call") == 0 || strcmp(what, "tool_call_update") == 0)
 		on_tool(talk, update, strcmp(what, "tool_call") == 0);
 	if (strcmp(what, "usage_update") == 0) {
-		struct cc_agent_event used = {.type = CC_AGENT_USAGE, .tokens_in = cc_json_int(update, "used", 0)};
+		struct cc_agent_event used = {.type = CC_AGENT_USAGE, .tokens_in = cc_agent_tokens(update, "used")};
 
 		cc_talk_event(talk, &used);
 	}

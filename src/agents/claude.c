@@ -365,8 +365,8 @@ static void on_result(struct cc_talk *talk, const struct cc_json *message)
 {
 	const struct cc_json *usage = cc_json_get(message, "usage");
 	struct cc_agent_event used = {.type = CC_AGENT_USAGE,
-				      .tokens_in = cc_json_int(usage, "input_tokens", 0),
-				      .tokens_out = cc_json_int(usage, "output_tokens", 0)};
+				      .tokens_in = cc_agent_tokens(usage, "input_tokens"),
+				      .tokens_out = cc_agent_tokens(usage, "output_tokens")};
 	int64_t status = cc_json_int(message, "api_error_status", 0);
 	struct cc_buf text;
 

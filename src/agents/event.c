@@ -70,6 +70,13 @@ static void write_all(const struct cc_agent_event *event, bool with_detail, stru
 	cc_jsonw_end(&w);
 }
 
+int64_t cc_agent_tokens(const struct cc_json *object, const char *name)
+{
+	int64_t count = cc_json_int(object, name, 0);
+
+	return count > 0 && count <= CC_AGENT_TOKENS_MAX ? count : 0;
+}
+
 void cc_agent_event_write(const struct cc_agent_event *event, struct cc_buf *out)
 {
 	struct cc_agent_event bare = {.type = event->type, .approval = event->approval, .verdict = event->verdict};

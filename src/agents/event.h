@@ -36,7 +36,8 @@ enum cc_agent_event_type {
 };
 const char *cc_agent_event_name(enum cc_agent_event_type type);
 
-enum { CC_AGENT_TEXT_MAX = 4000, CC_AGENT_LEAF_MAX = 2000, CC_AGENT_EVENT_MAX = 48 << 10 };
+enum { CC_AGENT_TEXT_MAX = 4000, CC_AGENT_LEAF_MAX = 2000, CC_AGENT_KEY_MAX = 200, CC_AGENT_EVENT_MAX = 48 << 10 };
+#define CC_AGENT_TOKENS_MAX INT64_C(1000000000000)
 
 struct cc_agent_event {
 	enum cc_agent_event_type type;
@@ -51,6 +52,9 @@ struct cc_agent_event {
 	const char *rule;      /* that decided; NULL: none */
 	const char *by;        /* "rule" "person" "timeout" */
 };
+
+/* A count of tokens as an agent says it: what is none, negative, or more than any run uses counts as nothing. */
+int64_t cc_agent_tokens(const struct cc_json *object, const char *name);
 
 /* One JSON object without a line feed, at most CC_AGENT_EVENT_MAX bytes: what does not fit is left out, and the object
  * then has "cut":true. */

@@ -198,8 +198,30 @@ static void write_string(struct cc_view text, struct cc_jsonw *w)
 	cc_buf_done(&clean);
 }
 
+/* A name is the agent's text as much as a value is. One that was changed gets its place behind it: two of them may have
+ * become the same, and an object with one name twice is none. */
+static void write_key(struct cc_view name, size_t place, struct cc_jsonw *w)
+{
+	struct cc_buf clean;
+	bool cut = name.len > CC_AGENT_KEY_MAX;
+
+	if (cut) {
+		name.len = CC_AGENT_KEY_MAX;
+		while (name.len > 0 && ((unsigned char)name.ptr[name.len] & 0xc0) == 0x80)
+			name.len--;
+	}
+	cc_buf_init(&clean, 8 * (size_t)CC_AGENT_KEY_MAX + 256);
+	cc_redact(name, &clean);
+	if (cut || (clean.data && strstr(clean.data, CC_REDACTED)))
+		cc_buf_addf(&clean, "%s #%zu", cut ? " [cut]" : "", place);
+	cc_jsonw_key(w, clean.data ? clean.data : "");
+	cc_buf_done(&clean);
+}
+
 void cc_redact_json(const struct cc_json *value, struct cc_jsonw *w)
 {
+	size_t place = 0;
+
 	if (value->kind == CC_JSON_STRING) {
 		write_string(value->text, w);
 		return;
@@ -214,7 +236,7 @@ void cc_redact_json(const struct cc_json *value, struct cc_jsonw *w)
 		cc_jsonw_array(w);
 	for (const struct cc_json *m = value->child; m; m = m->next) {
 		if (value->kind == CC_JSON_OBJECT)
-			cc_jsonw_key(w, m->key.ptr);
+			write_key(m->key, ++place, w);
 		if (value->kind == CC_JSON_OBJECT && cc_redact_is_name(m->key) && m->kind != CC_JSON_TRUE &&
 		    m->kind != CC_JSON_FALSE && m->kind != CC_JSON_NULL)
 			cc_jsonw_str(w, CC_REDACTED);

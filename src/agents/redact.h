@@ -16,7 +16,8 @@ void cc_redact(struct cc_view text, struct cc_buf *out);
 size_t cc_redact_open(struct cc_view text);
 /* The name of a member or variable says that its value is a secret. */
 bool cc_redact_is_name(struct cc_view name);
-/* A value, its strings redacted and cut to CC_AGENT_LEAF_MAX bytes, members with such a name blanked. */
+/* A value, its strings redacted and cut to CC_AGENT_LEAF_MAX bytes, members with such a name blanked, names redacted.
+ */
 void cc_redact_json(const struct cc_json *value, struct cc_jsonw *w);
 
 #endif

@@ -40,13 +40,19 @@ static void record(struct cc_job *job, const char *tool, enum cc_guard verdict, 
 	cc_buf_done(&line);
 }
 
+/* An agent may say its count as often as it likes: the sum stops where a count would. */
+static int64_t sum(int64_t left, int64_t right)
+{
+	return left + right < CC_AGENT_TOKENS_MAX ? left + right : CC_AGENT_TOKENS_MAX;
+}
+
 static void on_event(void *context, const struct cc_agent_event *event)
 {
 	struct cc_job *job = context;
 
 	if (event->type == CC_AGENT_USAGE) {
-		job->tokens_in += event->tokens_in;
-		job->tokens_out += event->tokens_out;
+		job->tokens_in = sum(job->tokens_in, event->tokens_in);
+		job->tokens_out = sum(job->tokens_out, event->tokens_out);
 	}
 	cc_job_event(job, event);
 }
@@ -69,7 +75,7 @@ static bool is_shown_whole(const struct cc_json *value)
 	if (value->kind == CC_JSON_STRING && value->text.len > CC_AGENT_LEAF_MAX)
 		return false;
 	for (const struct cc_json *m = value->child; m; m = m->next)
-		if (!is_shown_whole(m))
+		if (m->key.len > CC_AGENT_KEY_MAX || !is_shown_whole(m))
 			return false;
 	return true;
 }

@@ -48,6 +48,59 @@ static void secrets_are_taken_out(void **state)
 	}
 }
 
+static void names_are_the_agent_s_text_too(void **state)
+{
+	static const struct {
+		const char *json, *want;
+	} rows[] = {
+		{"{\"a\":1,\"command\":\"ls\"}", "{\"a\":1,\"command\":\"ls\"}"},
+		{"{\"ghp_0123456789012345678901234567890123456789\":\"x\"}", "{\"[redacted] #1\":\"x\"}"},
+		{"[{\"b\":{\"curl --token abc\":[1]}}]", "[{\"b\":{\"curl --token [redacted] #1\":\"[redacted]\"}}]"},
+		/* two that become the same, and one that looks like what they become */
+		{"{\"--key a\":1,\"--key b\":2,\"--key [redacted] #1\":3}",
+		 "{\"--key [redacted] #1\":1,\"--key [redacted] #2\":2,\"--key [redacted] #1 #3\":3}"},
+		{"{\"GH_TOKEN=abc\":\"x\",\"\":2}", "{\"GH_TOKEN=[redacted] #1\":\"[redacted]\",\"\":2}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(rows); i++) {
+		CC_AUTO(cc_json_doc) doc = NULL;
+		struct cc_err err = {0};
+		struct cc_buf out;
+		struct cc_jsonw w;
+
+		T_OK(cc_json_parse("t", cc_view_of(rows[i].json), 0, &doc, &err), err);
+		cc_buf_init(&out, 4096);
+		cc_jsonw_init(&w, &out);
+		cc_redact_json(cc_json_root(doc), &w);
+		assert_string_equal(out.data, rows[i].want);
+		cc_buf_done(&out);
+	}
+}
+
+static void counts_of_tokens_are_counts(void **state)
+{
+	static const struct {
+		const char *json;
+		int64_t want;
+	} rows[] = {{"{\"n\":3}", 3},
+		    {"{\"n\":-3}", 0},
+		    {"{\"n\":-9223372036854775808}", 0},
+		    {"{\"n\":9223372036854775807}", 0},
+		    {"{\"n\":1000000000000}", CC_AGENT_TOKENS_MAX},
+		    {"{\"n\":\"3\"}", 0},
+		    {"{}", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < CC_COUNT(rows); i++) {
+		CC_AUTO(cc_json_doc) doc = NULL;
+		struct cc_err err = {0};
+
+		T_OK(cc_json_parse("t", cc_view_of(rows[i].json), 0, &doc, &err), err);
+		assert_int_equal(cc_agent_tokens(cc_json_root(doc), "n"), rows[i].want);
+	}
+}
+
 static struct cc_buf lines;
 
 static void on_line(void *context, struct cc_view object)
@@ -193,10 +246,9 @@ static void tools_come_to_their_verdict(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(secrets_are_taken_out),
-		cmocka_unit_test(pieces_become_one),
-		cmocka_unit_test(an_event_has_a_bound),
-		cmocka_unit_test(tools_come_to_their_verdict),
+		cmocka_unit_test(secrets_are_taken_out),       cmocka_unit_test(names_are_the_agent_s_text_too),
+		cmocka_unit_test(counts_of_tokens_are_counts), cmocka_unit_test(pieces_become_one),
+		cmocka_unit_test(an_event_has_a_bound),        cmocka_unit_test(tools_come_to_their_verdict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
