@@ -16,6 +16,10 @@
 cc_verb cc_verb_launch, cc_verb_exec, cc_verb_ps, cc_verb_logs, cc_verb_attach, cc_verb_stop, cc_verb_suspend,
 	cc_verb_resume, cc_verb_repo, cc_verb_agent, cc_verb_runs;
 
+/* One line of the record of that run. */
+struct cc_json;
+void cc_remote_show(const char *run, const struct cc_json *event);
+
 /* Says what went wrong; returns 125. */
 int cc_remote_give_up(const struct ccbox_error *error);
 /* The same for words that are wrong. */

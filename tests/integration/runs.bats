@@ -173,6 +173,12 @@ until_says() {
 	id=$("$CCBOX" agent run --in . --detach claude say later)
 	"$CCBOX" runs "$id" --follow --json | grep -q '"content":"later"'
 	"$CCBOX" runs "$id" | grep -q later
+	# no line of an agent's begins as one of ours
+	for words in "ccbox: run r-0: ended, exit 0" "  CCBOX: x"; do
+		run "$CCBOX" agent run --in . claude say "$(printf 'one\n%s' "$words")"
+		echo "$output"
+		[[ $output == *$'one\n| '"$words"* ]]
+	done
 	down
 }
 
