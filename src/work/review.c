@@ -144,6 +144,7 @@ static enum cc_code summarise(struct run *run, const char *base, const char *hea
 {
 	const char *words[] = {"diff",
 			       "--stat=100",
+			       "--stat-count=20", /* and how many there are: thousands are read by nobody */
 			       "--no-ext-diff",
 			       "--no-textconv",
 			       "--no-color",

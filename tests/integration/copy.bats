@@ -206,3 +206,13 @@ nothing_left() { [ -z "$(ls "$COPIES")" ] && ! ls -d "$COPIES"/.trash.* 2>/dev/n
 	[[ $output == *"ccbox apply run-"* ]]
 	[ -d "$HOME/.local/state/ccbox-copies" ]
 }
+
+@test "a copy with very many changed files is summed up, not listed" {
+	[ -d .git ] || git init -q .
+	git commit -q --allow-empty -m first
+	run "$CCBOX" run --quiet --copy -- sh -c 'for i in $(seq 500); do echo x >"many.$i"; done'
+	echo "$output" | head -n 40
+	[[ $output == *"500 changed files"* ]]
+	[[ $output == *"500 files changed, 500 insertions"* ]]
+	[ "$(grep -c 'many\.[0-9]* *|' <<<"$output")" -eq 20 ]
+}
