@@ -29,12 +29,6 @@ static void print_plan(const struct cc_prepared *prepared)
 	cc_buf_done(&text);
 }
 
-static void say_start(const struct cc_prepared *prepared)
-{
-	for (size_t i = 0; i < prepared->said.count; i++)
-		cc_say("%s", prepared->said.items[i]);
-}
-
 /* The policy goes to standard error, which the command may have used too: so it is kept as a file beside the log. */
 static void say_learned(const struct cc_learn *learn, char *const *env, const char *session)
 {
@@ -133,6 +127,52 @@ static enum cc_code command_of(char *const *argv, const struct cc_strv *fixed, s
 	return code;
 }
 
+/* An agent is known by the first word of the command: behind another program it would find itself without its login,
+ * and the person without a reason. */
+static void say_hidden_agent(const struct cc_strv *command)
+{
+	static const char *const starters[] = {"env", "nohup", "nice", "ionice", "timeout", "time", "stdbuf", "setsid"};
+	const char *slash = strrchr(command->items[0], '/'), *starter = slash ? slash + 1 : command->items[0];
+	bool starts = false, valued = false;
+
+	for (size_t i = 0; i < CC_COUNT(starters); i++)
+		starts |= strcmp(starters[i], starter) == 0;
+	for (size_t i = 1; starts && i < command->count; i++) {
+		const char *word = command->items[i];
+		const struct cc_agent *agent = cc_agent_by_program(word);
+
+		if (agent) {
+			cc_say("%s is started through %s, so nothing of its login is lent: start it directly%s",
+			       agent->name, starter,
+			       strcmp(starter, "env") == 0 ? ", and set variables with --env NAME=VALUE" : "");
+			return;
+		}
+		if (!valued && word[0] != '-' && !strchr(word, '=') && !(word[0] >= '0' && word[0] <= '9'))
+			return;
+		valued = word[0] == '-' && word[1] && !word[2];
+	}
+}
+
+/* allowRead names a bind, and where one is named the directory one stands in is none any more. */
+static void say_unwritable(const struct cc_ask_run *ask)
+{
+	bool writable = ask->binds.count || !ask->spec.policy.allow_read.count || !cc_mode_writes(ask->spec.mode);
+
+	for (size_t i = 0; i < ask->spec.bind_count; i++)
+		writable |= !ask->spec.binds[i].read_only;
+	if (!writable)
+		cc_say("nothing is writable: allowRead of the policy is all that is bound; add the project with --bind DIR");
+}
+
+static void say_start(const struct cc_start *start, const struct cc_strv *command)
+{
+	for (size_t i = 0; i < start->prepared.said.count; i++)
+		cc_say("%s", start->prepared.said.items[i]);
+	say_unwritable(&start->ask);
+	if (!start->ask.agent && !start->prepared.lend.agent)
+		say_hidden_agent(command);
+}
+
 static enum cc_code start_and_run(struct cc_start *start, const struct cc_strv *command, char *const *env,
 				  int *out_code, struct cc_err *err)
 {
@@ -147,7 +187,7 @@ static enum cc_code start_and_run(struct cc_start *start, const struct cc_strv *
 		if (start->prepared.backend->kind == CC_BACKEND_NONE)
 			cc_start_say_unsandboxed(&start->prepared);
 		else if (!start->ask.quiet)
-			say_start(&start->prepared);
+			say_start(start, command);
 		code = cc_run_execute(start, command, env, NULL, out_code, err);
 	}
 	return code;

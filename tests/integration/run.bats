@@ -318,3 +318,31 @@ load lib
 	[ "$(stat -c %a before2)" = 644 ]
 	[ "$(stat -c %a after)" = 600 ]
 }
+
+@test "an agent behind another program is not taken for one, and that is said" {
+	for words in "env A=1 claude" "env -u A -- /opt/x/claude" "timeout -k 3 10s claude" "nohup claude"; do
+		# shellcheck disable=SC2086
+		run "$CCBOX" run -- $words
+		echo "$words: $output"
+		[[ $output == *"claude is started through ${words%% *}, so nothing of its login is lent"* ]]
+	done
+	for words in "env A=1 echo claude" "echo claude" "env"; do
+		# shellcheck disable=SC2086
+		run "$CCBOX" run -- $words
+		[[ $output != *"is started through"* ]]
+	done
+	run "$CCBOX" run --agent none -- env A=1 claude
+	[[ $output != *"is started through"* ]]
+}
+
+@test "a policy that names only what is read leaves nothing to write, and that is said" {
+	mkdir -p "$BASE/read"
+	echo "{\"filesystem\": {\"allowRead\": [\"$BASE/read\"]}}" >"$BASE/policy.jsonc"
+	run "$CCBOX" run --policy "$BASE/policy.jsonc" --workdir "$BASE/read" -- true
+	[[ $output == *"nothing is writable: allowRead of the policy is all that is bound"* ]]
+	for more in "--bind $PWD" "--mode plan" --quiet; do
+		# shellcheck disable=SC2086
+		run "$CCBOX" run --policy "$BASE/policy.jsonc" --workdir "$BASE/read" $more -- true
+		[[ $output != *"nothing is writable"* ]]
+	done
+}
