@@ -106,6 +106,12 @@ for name in sys.argv[1:]:
 	done
 	run theirs --bind "$PWD/absent" "$PWD/absent" touch started
 	[ "$status" -eq 125 ]
+	# what bubblewrap itself cannot do is said in its words, and blamed on nothing else
+	run "$CCBOX" bwrap --ro-bind / / --bind "$PWD" "$PWD" --tmpfs "/usr/absent/$$" touch started
+	echo "$output"
+	[ "$status" -eq 125 ]
+	[[ $output == *"could not set up the inside of the sandbox: "*"bwrap: "* ]]
+	[[ $output != *listeners* ]]
 	run "$CCBOX" bwrap
 	[ "$status" -eq 125 ]
 	[ ! -e started ]

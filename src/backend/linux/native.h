@@ -26,7 +26,7 @@ struct cc_native_box {
 	X(CC_STEP_BWRAP, "bwrap", "start bubblewrap")                                                                  \
 	X(CC_STEP_PROXY, "proxy", "start the session's proxy")                                                         \
 	X(CC_STEP_SETUP, "setup", "hand the rules to cc-init")                                                         \
-	X(CC_STEP_LISTEN, "listen", "make the listeners inside the network namespace")                                 \
+	X(CC_STEP_LISTEN, "listen", "set up the inside of the sandbox")                                                \
 	X(CC_STEP_POLICY, "policy", "hand rules and listeners to the proxy")                                           \
 	X(CC_STEP_READY, "ready", "enter the floor and the filter")
 
