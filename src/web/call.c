@@ -161,7 +161,13 @@ static int begin(struct cc_web *web, struct lws *wsi, const char *path, size_t l
 	cc_buf_init(&call->body, SIZE_MAX / 4);
 	cc_buf_init(&call->out, SIZE_MAX / 4);
 	lws_set_opaque_user_data(wsi, call);
-	if (len >= sizeof(call->path) || memchr(path, '\0', len)) {
+	/* most of them the library hangs up on itself, without asking and with nothing that could be answered any more
+	 */
+	if (memchr(path, '\0', len)) {
+		refuse(call, 400, CC_EINVAL, "a path has no NUL");
+		return 0;
+	}
+	if (len >= sizeof(call->path)) {
 		refuse(call, 414, CC_EINVAL, "the path is too long");
 		return 0;
 	}

@@ -231,3 +231,15 @@ assert d["backend"] == "native" and d["available"] and d["enforceable"], d'
 		assert os.waitpid(pid, 0)[1] == 0
 	PY
 }
+
+@test "a NUL in a path or a query reaches no route, and the daemon goes on" {
+	daemon
+	[ "$(status web GET /v1/%00probe)" = 400 ]
+	for path in /v1/runs/r-%00 /v1/runs/%00 /v1/sandboxes/a%00b /v1/mcp%00 '/v1/probe?a=%00' /v1/pro%00be /v1/runs/r-0%00/events; do
+		code=$(status web GET "$path" || true)
+		echo "$path $code"
+		# 000: hung up on by the library
+		[[ $code =~ ^(000|400|404)$ ]]
+		[ "$(status web GET /v1/probe)" = 200 ]
+	done
+}
