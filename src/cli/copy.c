@@ -201,8 +201,11 @@ enum cc_code cc_copy_look(struct cc_worktree *tree, unsigned verb, char *const *
 
 static void say_outcome(const struct cc_worktree *tree, const struct cc_worktree_outcome *outcome)
 {
-	if (outcome->damaged)
+	if (outcome->damaged && outcome->changed)
 		cc_say("its history could not be had whole: what its files held is one commit on top of the original's");
+	else if (outcome->damaged)
+		cc_say("its history could not be had whole; its files are as the original's: ccbox apply %s --discard",
+		       tree->run);
 	for (size_t i = 0; i < outcome->left.count; i++) {
 		struct cc_buf path;
 
@@ -232,7 +235,7 @@ enum cc_code cc_copy_end(struct cc_worktree *tree, unsigned verb, char *const *a
 	if (code == CC_OK && !outcome.left.count)
 		code = outcome.changed || outcome.damaged ? cc_worktree_shrink(tree, err)
 							  : cc_worktree_remove(tree, err);
-	if (code == CC_OK && !outcome.changed && !outcome.left.count)
+	if (code == CC_OK && !outcome.changed && !outcome.damaged && !outcome.left.count)
 		cc_say("the copy is as the original is");
 	cc_worktree_outcome_done(&outcome);
 	return code;

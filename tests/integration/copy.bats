@@ -208,11 +208,22 @@ nothing_left() { [ -z "$(ls "$COPIES")" ] && ! ls -d "$COPIES"/.trash.* 2>/dev/n
 }
 
 @test "a copy with very many changed files is summed up, not listed" {
-	[ -d .git ] || git init -q .
-	git commit -q --allow-empty -m first
-	run "$CCBOX" run --quiet --copy -- sh -c 'for i in $(seq 500); do echo x >"many.$i"; done'
+	run copy -- sh -c 'for i in $(seq 500); do echo x >"many.$i"; done'
 	echo "$output" | head -n 40
 	[[ $output == *"500 changed files"* ]]
 	[[ $output == *"500 files changed, 500 insertions"* ]]
 	[ "$(grep -c 'many\.[0-9]* *|' <<<"$output")" -eq 20 ]
+}
+
+@test "a history that cannot be had is not called as the original's" {
+	run copy -- sh -c 'echo >.git/HEAD'
+	echo "$output"
+	[[ $output == *"its history could not be had whole; its files are as the original's"* ]]
+	[[ $output != *"the copy is as the original is"* ]]
+	[[ $output != *"one commit on top"* ]]
+	run -0 "$CCBOX" apply "$(waiting)" --discard
+	run copy -- sh -c 'echo >.git/HEAD; echo x >new.txt'
+	echo "$output"
+	[[ $output == *"one commit on top of the original's"* ]]
+	[[ $output == *"new.txt"* ]]
 }
