@@ -298,6 +298,27 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *bytes)
 		take_bytes(session, bytes->base, (size_t)got);
 }
 
+/* No answer is owed to what was cancelled, and some of the tools give none: whoever waits hears it from here. One that
+ * comes all the same finds nobody. */
+static void cancel(struct cc_mcp_session *session, const struct cc_json *message)
+{
+	char id[CC_RPC_ID];
+
+	if (strcmp(cc_json_str(message, "method", ""), "notifications/cancelled") != 0)
+		return;
+	cc_rpc_id_text(cc_json_get(cc_json_get(message, "params"), "requestId"), id);
+	for (size_t i = 0; i < CC_MCP_WAITING_MAX; i++) {
+		struct cc_mcp_waiting *waiting = &session->waiting[i];
+
+		if (!waiting->used || strcmp(waiting->id, id) != 0)
+			continue;
+		if (waiting->call)
+			answer_lost(waiting, "the call was cancelled");
+		waiting->used = false;
+		wait_on(session);
+	}
+}
+
 enum cc_code cc_mcp_say(struct cc_mcp_session *session, struct cc_call *call, const struct cc_json *message,
 			struct cc_err *err)
 {
@@ -329,6 +350,7 @@ enum cc_code cc_mcp_say(struct cc_mcp_session *session, struct cc_call *call, co
 	if (code != CC_OK)
 		return code;
 	if (!wants) {
+		cancel(session, message);
 		if (!busy)
 			wait_on(session);
 		cc_reply(call, 202, "text/plain", "", 0);

@@ -191,6 +191,30 @@ no_mcp_processes() {
 	nothing_left
 }
 
+@test "tools over the API: a call that is cancelled is answered at once and ends; one whose caller has gone does not hold the next" {
+	git init -q .
+	daemon
+	mcp_open "directory=$PWD"
+	mcp_tool "$MCP" bash '{"command":"touch started; sleep 1000"}' 40 >"$BASE/cut" &
+	cut=$!
+	for _ in $(seq 200); do [ ! -e started ] || break; sleep 0.05; done
+	[ -e started ]
+	[ "$(status mcp_say "$MCP" '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":40}}')" = 202 ]
+	wait "$cut"
+	grep -q '"id":40,"error":.*cancelled' "$BASE/cut"
+	run mcp_tool "$MCP" bash '{"command":"echo goes on"}' 41
+	[[ $output == *'"id":41,'*'goes on'* ]]
+	# the caller goes, the command comes to its end, and its answer to nobody
+	mcp_tool "$MCP" bash '{"command":"touch second; until [ -e over ]; do sleep 0.05; done"}' 42 >"$BASE/cut" 2>&1 &
+	cut=$!
+	for _ in $(seq 200); do [ ! -e second ] || break; sleep 0.05; done
+	pkill -P "$cut" curl || kill "$cut"
+	wait "$cut" || true
+	touch over
+	run mcp_tool "$MCP" bash '{"command":"echo third"}' 43
+	[[ $output == *'"id":43,'*third* ]]
+}
+
 @test "tools over the API: tools that hang are ended, and who waits is told; nothing of them is left" {
 	git init -q .
 	daemon --tools-timeout 20
