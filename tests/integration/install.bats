@@ -93,6 +93,11 @@ load lib
 	export CC_SERVER_SOCKET=$BASE/data/ccbox-server/run/server.sock
 	id=$("$INSTALLED/bin/ccbox" launch)
 	[ "$("$INSTALLED/bin/ccbox" exec "$id" -- echo ok </dev/null)" = ok ]
+	# and the tools of /v1/mcp, which are a ccbox beside it
+	run curl -sS -m 60 --unix-socket "$CC_SERVER_SOCKET" -X POST "http://ccbox/v1/mcp?directory=$PWD" \
+		-d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}'
+	echo "$output"
+	[[ $output == *'"serverInfo"'* ]]
 }
 
 @test "a systemd user manager starts it by its sockets, stops it whole, and starts it again" {
