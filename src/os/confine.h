@@ -11,9 +11,14 @@
 
 /* No core files, not dumpable, no_new_privs, no capability; root becomes the overflow user where one is mapped. */
 CC_MUST enum cc_code cc_confine_power(struct cc_err *err);
+/* The same, for who goes on with files of its own: the user stays. */
+CC_MUST enum cc_code cc_confine_self(struct cc_err *err);
 /* Landlock: the paths that exist may be read, nothing else; nothing may be written, executed or bound (TCP).
  * Without Landlock it does nothing: cc-init refuses to start on such a kernel. Call before any thread is started. */
 CC_MUST enum cc_code cc_confine_files(const char *const *readable, size_t count, struct cc_err *err);
+/* The same, but in the directory own files may be made, written, renamed and removed. */
+CC_MUST enum cc_code cc_confine_files_and(const char *const *readable, size_t count, const char *own,
+					  struct cc_err *err);
 
 /* A system call that stays, perhaps only with some values of one argument. */
 struct cc_confine_call {

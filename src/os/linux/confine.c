@@ -50,11 +50,16 @@ static void leave_root(void)
 
 enum cc_code cc_confine_power(struct cc_err *err)
 {
+	leave_root();
+	return cc_confine_self(err);
+}
+
+enum cc_code cc_confine_self(struct cc_err *err)
+{
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {{0}};
 	const struct rlimit no_core = {0, 0};
 
-	leave_root();
 	if (setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return cc_fail(err, CC_ESYS, errno, "setrlimit");
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -83,10 +88,10 @@ enum {
 	SCOPE_ALL = 3,
 };
 
-static void add_readable(int ruleset, const char *path)
+static void add_path(int ruleset, const char *path, uint64_t more)
 {
 	CC_AUTO_FD fd = open(path, O_PATH | O_CLOEXEC);
-	struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE};
+	struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | more};
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -99,6 +104,11 @@ static void add_readable(int ruleset, const char *path)
 }
 
 enum cc_code cc_confine_files(const char *const *readable, size_t count, struct cc_err *err)
+{
+	return cc_confine_files_and(readable, count, NULL, err);
+}
+
+enum cc_code cc_confine_files_and(const char *const *readable, size_t count, const char *own, struct cc_err *err)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	struct ruleset_attr attr = {.fs = FS_ABI_1};
@@ -119,7 +129,10 @@ enum cc_code cc_confine_files(const char *const *readable, size_t count, struct 
 	if (ruleset < 0)
 		return cc_fail(err, CC_ESYS, errno, "landlock_create_ruleset");
 	for (size_t i = 0; i < count; i++)
-		add_readable(ruleset, readable[i]);
+		add_path(ruleset, readable[i], 0);
+	if (own)
+		add_path(ruleset, own,
+			 LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE);
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return cc_fail(err, CC_ESYS, errno, "landlock_restrict_self");
 	return CC_OK;
