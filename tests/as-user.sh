@@ -12,7 +12,7 @@ fi
 place=$(mktemp -d /tmp/ccbox-bin.XXXXXX)
 trap 'rm -rf "$place"' EXIT
 mkdir -p "$place/build" "$place/tmp"
-for name in ccbox cc_server cc-session cc-session-twin cc-run cc-keeper cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do
+for name in ccbox cc_server cc-session cc-session-twin cc-run cc-forge cc-keeper cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do
 	[ ! -e "$build/$name" ] || cp "$build/$name" "$place/build/"
 done
 # a daemon of a twin run has owners that leave protections off

@@ -39,6 +39,7 @@ load lib
 ./lib/systemd/user/ccbox-server.service
 ./lib/systemd/user/ccbox-server.socket
 ./libexec/ccbox/cc-connect
+./libexec/ccbox/cc-forge
 ./libexec/ccbox/cc-init
 ./libexec/ccbox/cc-keeper
 ./libexec/ccbox/cc-proxy
