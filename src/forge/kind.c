@@ -199,7 +199,7 @@ void cc_forge_day(int64_t seconds, char out[16])
 static bool token_byte(char byte)
 {
 	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-	       strchr("_-+/=~.%:", byte);
+	       (byte && strchr("_-+/=~.%:", byte));
 }
 
 /* Any long word could be a token, whole or in part. One of small letters is a word of a language, or an error's name.
@@ -208,7 +208,7 @@ static size_t hidden_word(const char *from, size_t left)
 {
 	size_t len = 0, others = 0;
 
-	while (len < left && from[len] && token_byte(from[len])) {
+	while (len < left && token_byte(from[len])) {
 		others += !strchr("abcdefghijklmnopqrstuvwxyz_-.", from[len]);
 		len++;
 	}
@@ -242,8 +242,7 @@ void cc_forge_quote(struct cc_view body, char *out, size_t cap)
 		do {
 			out[at++] = said.ptr[i] >= ' ' && said.ptr[i] <= '~' ? said.ptr[i] : ' ';
 			i++;
-		} while (i < said.len && at + 8 < cap && said.ptr[i] && token_byte(said.ptr[i]) &&
-			 token_byte(said.ptr[i - 1]));
+		} while (i < said.len && at + 8 < cap && token_byte(said.ptr[i]) && token_byte(said.ptr[i - 1]));
 	}
 	out[at] = '\0';
 }

@@ -42,7 +42,8 @@ static bool part_good(struct cc_view part)
 
 		if (!letter_or_digit(byte) && byte != '.' && byte != '_' && byte != '-')
 			return false;
-		if (byte == '.' && i + 1 < part.len && part.ptr[i + 1] == '.')
+		/* nor a dot at the end: .git comes behind it */
+		if (byte == '.' && (i + 1 == part.len || part.ptr[i + 1] == '.'))
 			return false;
 	}
 	return true;

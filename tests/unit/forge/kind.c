@@ -252,6 +252,9 @@ static void what_is_quoted(void **state)
 		cc_forge_quote(cc_view_of(table[i].body), out, sizeof(out));
 		T_ROW(strcmp(out, table[i].text) == 0, table[i].body);
 	}
+	/* after a NUL, too (found by fuzz-forge) */
+	cc_forge_quote((struct cc_view){"a \0ghs_0123456789abcdef", 23}, out, sizeof(out));
+	assert_string_equal(out, "a  [...]");
 	for (size_t i = 0; i + 1 < sizeof(body); i++)
 		body[i] = i % 5 == 4 ? ' ' : 'a';
 	body[sizeof(body) - 1] = '\0';

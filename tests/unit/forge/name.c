@@ -20,6 +20,7 @@ static const struct {
 	{"host.test/o/..", NULL, NULL, NULL},
 	{"host.test/o/a..b", NULL, NULL, NULL},
 	{"host.test/o/.n", NULL, NULL, NULL},
+	{"host.test/o/n.", NULL, NULL, NULL},
 	{"host.test/-o/n", NULL, NULL, NULL},
 	{"host.test/o/n.git", NULL, NULL, NULL},
 	{"host.test/o/n%2e", NULL, NULL, NULL},
