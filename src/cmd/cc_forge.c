@@ -6,11 +6,11 @@
 #include "os/proc.h"
 
 #include <malloc.h>
-#include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifdef CC_SANITIZED /* the sanitizers need files of their own */
@@ -19,46 +19,23 @@ static const bool sanitized = true;
 static const bool sanitized = false;
 #endif
 
-/* Names, certificates, and the libraries that look both up. */
-static const char *const readable[] = {
-	"/etc",
-	"/lib",
-	"/lib64",
-	"/usr/lib",
-	"/usr/lib64",
-	"/usr/local/lib",
-	"/nix/store",
-	"/run/nscd",
-	"/dev/null",
-	"/dev/urandom",
-	"/run/systemd/resolve",
-	"/run/resolvconf",
-	"/mnt/wsl",
-	"/var/lib/sss",
-	"/run/sssd",
-	"/run/connman",
-	"/run/NetworkManager",
-	"/run/avahi-daemon",
-	"/var/run/nscd",
-	"/usr/share/ca-certificates",
-	"/usr/local/share/ca-certificates",
-	"/usr/share/pki",
-};
-
-/* Where /etc/resolv.conf really is, too: it is rewritten there by rename. */
-static enum cc_code confine_files(const char *own, struct cc_err *err)
-{
-	const char *paths[sizeof(readable) / sizeof(readable[0]) + 1];
-	size_t count = sizeof(readable) / sizeof(readable[0]);
-	char real[PATH_MAX];
-
-	memcpy(paths, readable, sizeof(readable));
-	if (realpath("/etc/resolv.conf", real) && strrchr(real, '/') > real) {
-		*strrchr(real, '/') = '\0';
-		paths[count++] = real;
+#define ANY(name)                                                                                                      \
+	{                                                                                                              \
+		__NR_##name, -1, {0}, 0                                                                                \
 	}
-	return cc_confine_files_and(paths, count, own, err);
-}
+/* The journal, the body of a push, and threads: what the C library starts them with, and nothing that makes a process.
+ */
+enum {
+	THREAD_FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+		       CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
+};
+static const struct cc_confine_call calls[] = {
+	ANY(fsync),           ANY(renameat),
+	ANY(renameat2),       ANY(unlinkat),
+	ANY(pread64),         ANY(getdents64),
+	ANY(set_robust_list), ANY(sched_getaffinity),
+	ANY(eventfd2),        {__NR_clone, 0, {THREAD_FLAGS}, 1},
+};
 
 static enum cc_code serve(int link, struct cc_err *err)
 {
@@ -69,7 +46,9 @@ static enum cc_code serve(int link, struct cc_err *err)
 	if (code == CC_OK)
 		code = cc_broker_open(link, &broker, err);
 	if (code == CC_OK && !sanitized)
-		code = confine_files(cc_broker_dir(broker), err);
+		code = cc_confine_lookup_files(cc_broker_dir(broker), err);
+	if (code == CC_OK && !sanitized)
+		code = cc_confine_lookup_calls(calls, sizeof(calls) / sizeof(calls[0]), err);
 	return code == CC_OK ? cc_broker_run(broker, err) : code;
 }
 

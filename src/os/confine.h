@@ -29,6 +29,10 @@ struct cc_confine_call {
 };
 /* seccomp allow-list for every thread; everything else is ENOSYS. */
 CC_MUST enum cc_code cc_confine_calls(const struct cc_confine_call *calls, size_t count, struct cc_err *err);
+/* The two for who looks names up, through NSS: its configuration and modules may be read; more: besides what that
+ * takes. Local sockets stay only where names are looked up by a daemon. */
+CC_MUST enum cc_code cc_confine_lookup_files(const char *own, struct cc_err *err);
+CC_MUST enum cc_code cc_confine_lookup_calls(const struct cc_confine_call *more, size_t count, struct cc_err *err);
 /* Closes every descriptor but 0-2 and keep. */
 void cc_confine_fds(int keep);
 

@@ -649,6 +649,7 @@ def secrecy(w):
     assert int(status["CapEff"], 16) == 0
     assert int(status["CapPrm"], 16) == 0
     assert status["NoNewPrivs"].strip() == "1"
+    assert status["Seccomp"].strip() == "2"
     # not dumpable: what is inside belongs to root, and to nobody else
     assert os.stat(place + "/mem").st_uid == 0
     if os.getuid() == 0:

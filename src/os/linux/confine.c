@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "os/confine.h"
 
+#include "base/mem.h"
 #include "os/fd.h"
 
 #include <errno.h>
@@ -13,8 +14,13 @@
 #include <linux/seccomp.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -192,4 +198,162 @@ enum cc_code cc_confine_calls(const struct cc_confine_call *calls, size_t count,
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
 		return cc_fail(err, CC_ESYS, errno, "seccomp");
 	return CC_OK;
+}
+
+/* What a lookup through NSS may read: its configuration, its modules, the run-time directories of resolvers. */
+static const char *const readable[] = {
+	"/etc",          "/lib",         "/lib64",    "/usr/lib",     "/usr/lib64",           "/usr/local/lib",
+	"/nix/store",    "/run/nscd",    "/dev/null", "/dev/urandom", "/run/systemd/resolve", "/run/resolvconf",
+	"/mnt/wsl",      "/var/lib/sss", "/run/sssd", "/run/connman", "/run/NetworkManager",  "/run/avahi-daemon",
+	"/var/run/nscd",
+};
+
+#define CALL(name)                                                                                                     \
+	{                                                                                                              \
+		__NR_##name, -1, {0}, 0                                                                                \
+	}
+/* Sockets, files for reading, memory, time. No exec, no fork, no new thread. */
+static const struct cc_confine_call lookup_calls[] = {
+	CALL(read),
+	CALL(write),
+	CALL(readv),
+	CALL(writev),
+	CALL(recvfrom),
+	CALL(sendto),
+	CALL(recvmsg),
+	CALL(sendmsg),
+	CALL(recvmmsg),
+	CALL(sendmmsg),
+	CALL(close),
+	CALL(shutdown),
+	CALL(connect),
+	CALL(bind),
+	CALL(accept4),
+	CALL(getsockname),
+	CALL(getpeername),
+	CALL(setsockopt),
+	CALL(getsockopt),
+	CALL(epoll_ctl),
+	CALL(epoll_pwait),
+	CALL(splice),
+	CALL(pipe2),
+	CALL(socketpair),
+	CALL(fcntl),
+	CALL(openat),
+	CALL(newfstatat),
+	CALL(fstat),
+	CALL(statx),
+	CALL(lseek),
+	CALL(faccessat),
+	CALL(readlinkat),
+	CALL(mmap),
+	CALL(mprotect),
+	CALL(munmap),
+	CALL(mremap),
+	CALL(madvise),
+	CALL(brk),
+	CALL(futex),
+	CALL(membarrier),
+	CALL(sched_yield),
+	CALL(clock_gettime),
+	CALL(clock_nanosleep),
+	CALL(nanosleep),
+	CALL(gettimeofday),
+	CALL(ppoll),
+	CALL(getrandom),
+	CALL(uname),
+	CALL(getpid),
+	CALL(gettid),
+	CALL(getuid),
+	CALL(geteuid),
+	CALL(getgid),
+	CALL(getegid),
+	CALL(rt_sigprocmask),
+	CALL(rt_sigaction),
+	CALL(rt_sigreturn),
+	CALL(restart_syscall),
+	CALL(exit),
+	CALL(exit_group),
+	CALL(sysinfo),
+#ifdef __NR_epoll_wait
+	CALL(epoll_wait),
+#endif
+#ifdef __NR_poll
+	CALL(poll),
+#endif
+#ifdef __NR_open
+	CALL(open),
+	CALL(access),
+	CALL(stat),
+	CALL(lstat),
+	CALL(readlink),
+	CALL(time),
+#endif
+#ifdef __NR_rseq
+	CALL(rseq),
+#endif
+	{__NR_ioctl, 1, {FIONREAD}, 1},
+};
+
+/* Does a lookup ask a daemon by its socket? Then local sockets stay, and with them whatever else of the host can be
+ * reached by one; the plain ways of files and DNS need none. */
+static bool asks_daemons(void)
+{
+	static const char *const plain[] = {"files", "dns", "myhostname"};
+	FILE *file = fopen("/etc/nsswitch.conf", "re");
+	char line[1024];
+	bool asks = false;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *rest = NULL;
+
+		if (strncmp(line, "hosts:", 6) != 0)
+			continue;
+		line[strcspn(line, "#")] = '\0';
+		for (char *open = strchr(line, '['); open; open = strchr(open, '['))
+			for (size_t end = strcspn(open, "]") + 1; end && *open; end--)
+				*open++ = ' ';
+		for (char *word = strtok_r(line + 6, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest)) {
+			bool known = false;
+
+			for (size_t i = 0; i < CC_COUNT(plain); i++)
+				known |= strcmp(word, plain[i]) == 0;
+			asks |= !known;
+		}
+	}
+	if (file)
+		fclose(file);
+	return asks;
+}
+
+enum cc_code cc_confine_lookup_calls(const struct cc_confine_call *more, size_t count, struct cc_err *err)
+{
+	struct cc_confine_call all[CALLS_MAX];
+	size_t len = CC_COUNT(lookup_calls);
+
+	if (count > CALLS_MAX - len - 2)
+		return cc_fail(err, CC_ELIMIT, 0, "%zu system calls more", count);
+	memcpy(all, lookup_calls, sizeof(lookup_calls));
+	/* abort() sends itself a signal, and nobody else. */
+	all[len++] = (struct cc_confine_call){__NR_tgkill, 0, {(uint32_t)getpid()}, 1};
+	all[len++] = (struct cc_confine_call){
+		__NR_socket, 0, {AF_INET, AF_INET6, AF_NETLINK, AF_UNIX}, asks_daemons() ? 4 : 3};
+	if (count)
+		memcpy(all + len, more, count * sizeof(*more));
+	return cc_confine_calls(all, len + count, err);
+}
+
+/* The list, and wherever /etc/resolv.conf really is: it is rewritten there by rename, so the directory is opened. */
+enum cc_code cc_confine_lookup_files(const char *own, struct cc_err *err)
+{
+	const char *paths[CC_COUNT(readable) + 1];
+	char real[PATH_MAX];
+	size_t count = CC_COUNT(readable);
+
+	memcpy(paths, readable, sizeof(readable));
+	if (realpath("/etc/resolv.conf", real) && strrchr(real, '/') > real) {
+		*strrchr(real, '/') = '\0';
+		paths[count++] = real;
+	}
+	return cc_confine_files_and(paths, count, own, err);
 }
