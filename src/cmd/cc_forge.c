@@ -62,6 +62,8 @@ int main(int argc, char **argv)
 		return 125;
 	link = (int)strtol(argv[1], NULL, 10);
 	cc_proc_limit_files(argv[2]);
+	/* Libraries are told things there: a proxy, a file for the keys of connections, another configuration. */
+	clearenv();
 	signal(SIGPIPE, SIG_IGN);
 	/* Memory is overwritten as it is freed: copies that the libraries made of a secret are none of ours to wipe. */
 	mallopt(M_PERTURB, 0x55);

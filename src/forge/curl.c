@@ -168,24 +168,29 @@ static void set_body(CURL *easy, struct transfer *transfer)
 	}
 }
 
-static void set_peer(CURL *easy, const struct cc_curl_ask *ask)
+/* false: this libcurl cannot hold one of them, and nothing is sent. */
+static bool set_peer(CURL *easy, const struct cc_curl_ask *ask)
 {
+	static const struct {
+		CURLoption option;
+		long value;
+	} table[] = {
+		{CURLOPT_FOLLOWLOCATION, 0},         {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
+		{CURLOPT_SSL_VERIFYPEER, 1},         {CURLOPT_SSL_VERIFYHOST, 2},
+		{CURLOPT_NETRC, CURL_NETRC_IGNORED}, {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
+	};
 	struct curl_blob blob = {.data = ask->forge->ca, .len = ask->forge->ca_len, .flags = CURL_BLOB_NOCOPY};
+	bool good = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https") == CURLE_OK &&
+		    curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK &&
+		    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*") == CURLE_OK;
 
-	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https");
-	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-	curl_easy_setopt(easy, CURLOPT_PROXY, "");
-	curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	if (ask->forge->ca) { /* that one, and none of the system's */
-		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-		curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
-		curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
-	}
+	for (size_t i = 0; good && i < CC_COUNT(table); i++)
+		good = curl_easy_setopt(easy, table[i].option, table[i].value) == CURLE_OK;
+	if (good && ask->forge->ca) /* that one, and none of the system's */
+		good = curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK &&
+		       curl_easy_setopt(easy, CURLOPT_CAINFO, NULL) == CURLE_OK &&
+		       curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob) == CURLE_OK;
+	return good;
 }
 
 static void set_bounds(CURL *easy, struct transfer *transfer)
@@ -257,8 +262,9 @@ static enum cc_code perform(struct transfer *transfer, bool *out_again, int64_t 
 	long size = 0;
 
 	transfer->easy = curl_easy_init();
-	if (transfer->easy && headers) {
-		set_peer(transfer->easy, transfer->ask);
+	if (transfer->easy && headers && !set_peer(transfer->easy, transfer->ask)) {
+		result = CURLE_NOT_BUILT_IN;
+	} else if (transfer->easy && headers) {
 		set_bounds(transfer->easy, transfer);
 		set_body(transfer->easy, transfer);
 		curl_easy_setopt(transfer->easy, CURLOPT_URL, transfer->ask->call->url.data);

@@ -69,6 +69,8 @@ CC_MUST enum cc_code cc_token_make(struct cc_broker *broker, struct cc_job *job,
 /* Freed. false: it is kept, to be tried again. */
 bool cc_token_take_back(struct cc_broker *broker, struct cc_grant *grant);
 void cc_token_free(struct cc_grant *grant);
+/* What the journal knows of an earlier time. Before any thread is started. */
+CC_MUST enum cc_code cc_token_read_left(struct cc_broker *broker, struct cc_err *err);
 int64_t cc_forge_now(struct cc_broker *broker, const struct cc_forge *forge);
 cc_job_handle cc_job_mint, cc_job_revoke, cc_job_left;
 /* How long a call may take, and what ends it before. */

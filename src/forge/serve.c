@@ -402,39 +402,23 @@ enum cc_code cc_broker_run(struct cc_broker *broker, struct cc_err *err)
 	retry_left(broker);
 	wait_idle(broker, cc_clock_ms() + START_MS);
 	say_ready(broker);
-	for (;;) {
-		code = cc_peer_recv_wait(broker->link, AGAIN_MS, &msg, err);
-		if (code == CC_ETIMEOUT)
-			retry_left(broker);
-		else if (code != CC_OK || msg.len == 0)
+	for (int64_t again = cc_clock_ms() + AGAIN_MS;;) {
+		int64_t left = again - cc_clock_ms();
+
+		code = cc_peer_recv_wait(broker->link, left > 0 ? (int)left : 0, &msg, err);
+		if (code == CC_OK && msg.len == 0)
 			break;
-		else
+		if (code == CC_OK)
 			on_request(broker, &msg);
+		else if (code != CC_ETIMEOUT)
+			break;
+		if (cc_clock_ms() >= again) {
+			retry_left(broker);
+			again = cc_clock_ms() + AGAIN_MS;
+		}
 	}
 	end_all(broker);
 	return code;
-}
-
-static bool take_entry(void *context, const char *name, const struct cc_entry *entry)
-{
-	struct cc_broker *broker = context;
-	struct cc_grant *grant = calloc(1, sizeof(*grant));
-
-	if (!grant)
-		return false;
-	grant->forge = cc_forge_of(broker->config, cc_view_of(entry->host));
-	grant->token = (struct cc_forge_token){
-		.secret = cc_str_copy(entry->secret), .number = cc_str_copy(entry->number), .expires = entry->expires};
-	grant->from = cc_str_copy(entry->from);
-	/* What the journal holds has to be what its forge wants, or nothing can be done with it. */
-	if (grant->forge && (!grant->forge->kind->ask || !grant->from ||
-			     !(grant->forge->kind->by_itself ? grant->token.secret : grant->token.number)))
-		grant->forge = NULL;
-	snprintf(grant->entry, sizeof(grant->entry), "%s", name);
-	grant->next = broker->left;
-	broker->left = grant;
-	broker->left_count++;
-	return true;
 }
 
 static enum cc_code receive_start(struct cc_broker *broker, struct cc_err *err)
@@ -459,7 +443,6 @@ enum cc_code cc_broker_open(int link, struct cc_broker **out_broker, struct cc_e
 {
 	struct cc_broker *broker = calloc(1, sizeof(*broker));
 	pthread_condattr_t clock;
-	size_t unread = 0;
 	enum cc_code code;
 
 	if (!broker)
@@ -475,10 +458,9 @@ enum cc_code cc_broker_open(int link, struct cc_broker **out_broker, struct cc_e
 	if (code == CC_OK)
 		code = cc_journal_open(broker->config->data_dir, broker->path, sizeof(broker->path), &broker->dir, err);
 	if (code == CC_OK)
-		code = cc_journal_read(broker->dir, take_entry, broker, &unread, err);
+		code = cc_token_read_left(broker, err);
 	if (code == CC_OK)
 		code = cc_curl_start(err);
-	broker->left_count += unread;
 	if (code == CC_OK) {
 		*out_broker = broker;
 		return CC_OK;

@@ -338,3 +338,34 @@ enum cc_code cc_job_repos(struct cc_broker *broker, const struct cc_job *job, st
 	*out_forge = forge;
 	return CC_OK;
 }
+
+static bool take_entry(void *context, const char *name, const struct cc_entry *entry)
+{
+	struct cc_broker *broker = context;
+	struct cc_grant *grant = calloc(1, sizeof(*grant));
+
+	if (!grant)
+		return false;
+	grant->forge = cc_forge_of(broker->config, cc_view_of(entry->host));
+	grant->token = (struct cc_forge_token){
+		.secret = cc_str_copy(entry->secret), .number = cc_str_copy(entry->number), .expires = entry->expires};
+	grant->from = cc_str_copy(entry->from);
+	/* What the journal holds has to be what its forge wants, or nothing can be done with it. */
+	if (grant->forge && (!grant->forge->kind->ask || !grant->from ||
+			     !(grant->forge->kind->by_itself ? grant->token.secret : grant->token.number)))
+		grant->forge = NULL;
+	snprintf(grant->entry, sizeof(grant->entry), "%s", name);
+	grant->next = broker->left;
+	broker->left = grant;
+	broker->left_count++;
+	return true;
+}
+
+enum cc_code cc_token_read_left(struct cc_broker *broker, struct cc_err *err)
+{
+	size_t unread = 0;
+	enum cc_code code = cc_journal_read(broker->dir, take_entry, broker, &unread, err);
+
+	broker->left_count += unread;
+	return code;
+}

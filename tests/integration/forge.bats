@@ -93,8 +93,8 @@ scenario() { BASE=$BASE python3 "$BATS_TEST_DIRNAME/forge.py" "$(dirname "$CCBOX
 	scenario certificates
 }
 
-@test "proxies of the environment are not used" {
-	scenario proxies
+@test "the environment is not heeded: no proxy, no file of keys, no other configuration" {
+	scenario environment
 }
 
 @test "a forge whose clock differs by two hours: corrected once by its Date, both ways" {

@@ -176,6 +176,7 @@ def secret_of(m):
 
 def mint_github(w):
     s = w.standin()
+    s.host = f"localhost:{s.port}"  # this once a name is looked up
     f = Forge(w, [w.hub(s)])
     assert f.ready() == {"m": "ready", "hosts": [s.host], "left": 0}
     m = f.mint("run-1", f"{s.host}/owner/one", f"{s.host}/owner/two", f"{s.host}/Owner/one")
@@ -292,7 +293,7 @@ def git_reads(w):
         m = f.mint("run", f"{s.host}/owner/one")
         settings = m["git"]
         env = dict(os.environ, GIT_CONFIG_COUNT=str(len(settings)), GIT_TERMINAL_PROMPT="0",
-                   GIT_SSL_CAINFO=w.authority.cert, no_proxy="localhost")
+                   GIT_SSL_CAINFO=w.authority.cert, no_proxy="127.0.0.1")
         for i, (key, value) in enumerate(settings):
             env.update({f"GIT_CONFIG_KEY_{i}": key, f"GIT_CONFIG_VALUE_{i}": value})
         url = f"https://{s.host}/owner/one.git"
@@ -489,9 +490,9 @@ def nobody_there(w):
     s = w.standin()
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))  # bound, and nobody listens
-        f = Forge(w, [w.tea(s, host=f"localhost:{other.getsockname()[1]}")])
+        f = Forge(w, [w.tea(s, host=f"127.0.0.1:{other.getsockname()[1]}")])
         f.ready()
-        failed(f.mint("run", f"localhost:{other.getsockname()[1]}/owner/one"), EPROTO, "cannot be asked")
+        failed(f.mint("run", f"127.0.0.1:{other.getsockname()[1]}/owner/one"), EPROTO, "cannot be asked")
         assert w.journal() == []
         assert f.close() == 0
 
@@ -608,12 +609,14 @@ def certificates(w):
     assert f.close() == 0
 
 
-def proxies(w):
+def environment(w):
     s = w.standin()
-    nowhere = "http://127.0.0.1:1"
-    f = Forge(w, [w.hub(s)], env={"https_proxy": nowhere, "HTTPS_PROXY": nowhere, "ALL_PROXY": nowhere, "all_proxy": nowhere})
+    nowhere, keys = "http://127.0.0.1:1", f"{PLACE}/keys"
+    f = Forge(w, [w.hub(s)], env={"https_proxy": nowhere, "HTTPS_PROXY": nowhere, "ALL_PROXY": nowhere, "all_proxy": nowhere,
+                                  "SSLKEYLOGFILE": keys, "SSL_CERT_FILE": "/dev/null", "OPENSSL_CONF": "/nowhere"})
     f.ready()
     assert f.mint("run", f"{s.host}/owner/one")["m"] == "minted"
+    assert not os.path.exists(keys)
     assert f.close() == 0
 
 

@@ -32,7 +32,7 @@ class Authority:
         openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", stem + ".key")
         openssl("req", "-new", "-key", stem + ".key", "-subj", f"/CN={host}", "-out", stem + ".csr")
         with open(stem + ".ext", "w") as out:
-            out.write(f"subjectAltName=DNS:{host}\n")
+            out.write(f"subjectAltName=DNS:{host}" + (",IP:127.0.0.1" if host == "localhost" else "") + "\n")
         openssl("x509", "-req", "-in", stem + ".csr", "-CA", self.cert, "-CAkey", self.key, "-CAcreateserial", "-days",
                 "2", "-extfile", stem + ".ext", "-out", stem + ".crt")
         return stem + ".crt", stem + ".key"
@@ -89,7 +89,8 @@ class Standin:
         context.load_cert_chain(*authority.sign(host))
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self.server.server_address[1]
-        self.host = f"localhost:{self.port}"
+        # by number: by name, ::1 would come first, where a port of that number may be somebody else's
+        self.host = f"127.0.0.1:{self.port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     # What a test looks at.
