@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* A message's, and a little less. */
+enum { ANSWER_MAX = 60 << 10 };
+
 /* Repositories that one token reaches, and that token. */
 struct part {
 	struct cc_repo repos[CC_FORGE_REPOS_MAX];
@@ -83,13 +86,11 @@ static void write_notes(struct cc_jsonw *w, const struct minted *minted)
 	cc_jsonw_end(w);
 }
 
-static void answer(struct cc_broker *broker, const struct cc_job *job, const struct minted *minted)
+static void write_answer(const struct cc_job *job, const struct minted *minted, struct cc_buf *out)
 {
-	struct cc_buf text;
 	struct cc_jsonw w;
 
-	cc_buf_init(&text, 60 << 10);
-	cc_jsonw_init(&w, &text);
+	cc_jsonw_init(&w, out);
 	cc_jsonw_object(&w);
 	cc_jsonw_kstr(&w, "m", "minted");
 	cc_jsonw_kint(&w, "id", job->id);
@@ -108,7 +109,6 @@ static void answer(struct cc_broker *broker, const struct cc_job *job, const str
 	if (minted->expires)
 		cc_jsonw_kint(&w, "expiresAt", minted->expires);
 	cc_jsonw_end(&w);
-	cc_reply(broker, &text);
 }
 
 static void wipe_list(struct cc_strv *list)
@@ -142,6 +142,7 @@ void cc_job_mint(struct cc_broker *broker, struct cc_job *job)
 	struct minted *minted = calloc(1, sizeof(*minted));
 	struct cc_repo repos[CC_FORGE_REPOS_MAX];
 	struct cc_err err = {0};
+	struct cc_buf text;
 	enum cc_code code = minted ? cc_job_repos(broker, job, repos, &minted->forge, &err)
 				   : cc_fail(&err, CC_ELIMIT, 0, "out of memory");
 
@@ -149,14 +150,20 @@ void cc_job_mint(struct cc_broker *broker, struct cc_job *job)
 		sort_out(minted, repos, job->repos.count);
 	for (size_t i = 0; code == CC_OK && i < minted->count; i++)
 		code = mint_part(broker, job, minted, &minted->parts[i], &err);
+	cc_buf_init(&text, ANSWER_MAX);
+	if (code == CC_OK) {
+		write_answer(job, minted, &text);
+		code = cc_buf_check(&text, "what the run would get", &err);
+	}
 	if (code == CC_OK && cc_run_over(broker, job->run))
 		code = cc_fail(&err, CC_ESTATE, 0, "the run is over");
 	if (minted)
 		settle(broker, job, minted, code == CC_OK);
 	if (code == CC_OK)
-		answer(broker, job, minted);
+		cc_reply(broker, &text);
 	else
 		cc_reply_failed(broker, job->id, &err);
+	cc_forge_wipe_buf(&text);
 	if (minted) {
 		wipe_list(&minted->env);
 		wipe_list(&minted->git);

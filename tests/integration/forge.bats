@@ -45,6 +45,10 @@ scenario() { BASE=$BASE python3 "$BATS_TEST_DIRNAME/forge.py" "$(dirname "$CCBOX
 	scenario all_or_none
 }
 
+@test "tokens that do not fit into one answer are not handed out in part" {
+	scenario too_much
+}
+
 @test "a token that can do more than was asked for, or less, or never ends, is not handed on" {
 	scenario wider
 }

@@ -376,6 +376,22 @@ def all_or_none(w):
     assert f.close() == 0
 
 
+def too_much(w):
+    """Tokens that together do not fit into one answer are not handed out in part."""
+    s = w.standin()
+    f = Forge(w, [w.lab(s)])
+    f.ready()
+    s.wrongs.append(Wrong("POST", "access_tokens", count=16, change=lambda said: {**said, "token": "x" * 2000}))
+    failed(f.mint("run", *[f"{s.host}/owner/r{i}" for i in range(16)]), ELIMIT)
+    assert len(s.made()) == 16
+    assert not s.alive()
+    assert w.journal() == []
+    # as many of the usual length do
+    assert len(f.mint("run", *[f"{s.host}/owner/r{i}" for i in range(16)])["git"]) == 32
+    assert f.close() == 0
+    assert not s.alive()
+
+
 def wider(w):
     """A token that can do more than was asked for is not handed on, and taken back."""
     s, t, u = w.standin(), w.standin(), w.standin()
