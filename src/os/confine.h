@@ -13,6 +13,8 @@
 CC_MUST enum cc_code cc_confine_power(struct cc_err *err);
 /* The same, for who goes on with files of its own: the user stays. */
 CC_MUST enum cc_code cc_confine_self(struct cc_err *err);
+/* The part of it for who keeps its user and its files: no core files, not dumpable, no_new_privs. */
+CC_MUST enum cc_code cc_confine_secrets(struct cc_err *err);
 /* Landlock: the paths that exist may be read, nothing else; nothing may be written, executed or bound (TCP).
  * Without Landlock it does nothing: cc-init refuses to start on such a kernel. Call before any thread is started. */
 CC_MUST enum cc_code cc_confine_files(const char *const *readable, size_t count, struct cc_err *err);

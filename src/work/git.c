@@ -2,7 +2,6 @@
 #include "work/git.h"
 
 #include "base/mem.h"
-#include "os/proc.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,6 +95,41 @@ enum cc_code cc_git_persons(struct cc_git *git, char *const *env, struct cc_err 
 	return code;
 }
 
+static enum cc_code words_of(const struct cc_git *git, const char *const *words, struct cc_strv *argv,
+			     struct cc_err *err)
+{
+	enum cc_code code = cc_strv_push(argv, git->path, err);
+
+	for (size_t i = 0; code == CC_OK && i < CC_COUNT(settings); i++) {
+		code = cc_strv_push(argv, "-c", err);
+		if (code == CC_OK)
+			code = cc_strv_push(argv, settings[i], err);
+	}
+	for (; code == CC_OK && *words; words++)
+		code = cc_strv_push(argv, *words, err);
+	return code;
+}
+
+enum cc_code cc_git_begin(const struct cc_git *git, const char *dir, const int stdio[3], const char *const *words,
+			  struct cc_child *out_child, struct cc_err *err)
+{
+	struct cc_strv argv = {0};
+	struct cc_spawn how = {.envp = git->env.items,
+			       .cwd = dir,
+			       .stdio = {stdio[0], stdio[1], stdio[2]},
+			       .keep = {git->keep},
+			       .keep_count = git->keep >= 0,
+			       .new_session = true,
+			       .die_with_parent = true};
+	enum cc_code code = words_of(git, words, &argv, err);
+
+	how.argv = argv.items;
+	if (code == CC_OK)
+		code = cc_proc_spawn(&how, out_child, err);
+	cc_strv_done(&argv);
+	return code;
+}
+
 enum cc_code cc_git_run(const struct cc_git *git, const char *dir, size_t max, struct cc_buf *out,
 			const char *const *words, struct cc_err *err)
 {
@@ -103,15 +137,8 @@ enum cc_code cc_git_run(const struct cc_git *git, const char *dir, size_t max, s
 	struct cc_capture capture = {0};
 	const char *what = strcmp(words[0], "-c") == 0 ? words[2] : words[0];
 	int status = 0;
-	enum cc_code code = cc_strv_push(&argv, git->path, err);
+	enum cc_code code = words_of(git, words, &argv, err);
 
-	for (size_t i = 0; code == CC_OK && i < CC_COUNT(settings); i++) {
-		code = cc_strv_push(&argv, "-c", err);
-		if (code == CC_OK)
-			code = cc_strv_push(&argv, settings[i], err);
-	}
-	for (; code == CC_OK && *words; words++)
-		code = cc_strv_push(&argv, *words, err);
 	cc_buf_init(out, max);
 	if (code == CC_OK)
 		code = cc_capture_start_keeping(argv.items, git->env.items, dir, git->keep, &capture, err);

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/view.h"
+#include "os/proc.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -38,6 +39,10 @@ CC_MUST enum cc_code cc_git_persons(struct cc_git *git, char *const *env, struct
 		"--no-recurse-submodules", CC_GIT_UPLOAD
 CC_MUST enum cc_code cc_git_run(const struct cc_git *git, const char *dir, size_t max, struct cc_buf *out,
 				const char *const *words, struct cc_err *err);
+/* Begins it with these three descriptors (-1: none), for who feeds it or reads it while it works. It ends with the
+ * thread that began it, at the latest. */
+CC_MUST enum cc_code cc_git_begin(const struct cc_git *git, const char *dir, const int stdio[3],
+				  const char *const *words, struct cc_child *out_child, struct cc_err *err);
 /* The same for those whose answer is one line, without its end. */
 CC_MUST enum cc_code cc_git_line(const struct cc_git *git, const char *dir, char *out, size_t cap,
 				 const char *const *words, struct cc_err *err);

@@ -64,13 +64,19 @@ enum cc_code cc_confine_self(struct cc_err *err)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {{0}};
+
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capset, &head, none) < 0)
+		return cc_fail(err, CC_ESYS, errno, "capset");
+	return cc_confine_secrets(err);
+}
+
+enum cc_code cc_confine_secrets(struct cc_err *err)
+{
 	const struct rlimit no_core = {0, 0};
 
 	if (setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return cc_fail(err, CC_ESYS, errno, "setrlimit");
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	if (syscall(SYS_capset, &head, none) < 0)
-		return cc_fail(err, CC_ESYS, errno, "capset");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return cc_fail(err, CC_ESYS, errno, "PR_SET_NO_NEW_PRIVS");
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
