@@ -5,7 +5,7 @@
 set -eu
 run='bwrap:bubblewrap cc:gcc meson:meson ninja:ninja-build pkg-config:pkg-config /usr/include/stdio.h:libc6-dev
 /usr/include/uv.h:libuv1-dev /usr/include/libwebsockets.h:libwebsockets-dev evlib-uv:libwebsockets-evlib-uv|libwebsockets-dev
-/usr/include/sqlite3.h:libsqlite3-dev libcurl:libcurl4-openssl-dev /usr/include/openssl/evp.h:libssl-dev'
+/usr/include/sqlite3.h:libsqlite3-dev /usr/include/zlib.h:zlib1g-dev libcurl:libcurl4-openssl-dev /usr/include/openssl/evp.h:libssl-dev'
 check='musl-gcc:musl-tools bats:bats /usr/include/cmocka.h:libcmocka-dev git:git curl:curl python3:python3
 /etc/ssl/certs/ca-certificates.crt:ca-certificates python3-venv:python3-venv jsonschema:python3-jsonschema clang-format-14|clang-format:clang-format-14|clang-format
 clang-tidy-14|clang-tidy:clang-tidy-14|clang-tidy mandoc:mandoc shellcheck:shellcheck setpriv:util-linux ssh:openssh-client

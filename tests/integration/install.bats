@@ -43,6 +43,7 @@ load lib
 ./libexec/ccbox/cc-init
 ./libexec/ccbox/cc-keeper
 ./libexec/ccbox/cc-proxy
+./libexec/ccbox/cc-push
 ./libexec/ccbox/cc-run
 ./libexec/ccbox/cc-session
 ./share/bash-completion/completions/ccbox
