@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ratios, interleaved; exits 1 on a missed bar. usage: bench.sh [copy | egress | keys | runs | server | ROW...]
+# Ratios, interleaved; exits 1 on a missed bar. usage: bench.sh [copy | egress | keys | push | runs | server | ROW...]
 cd "$(dirname "$0")/.." || exit 1
 if [ "${1:-}" = egress ]; then
 	shift
@@ -15,6 +15,11 @@ if [ "${1:-}" = copy ]; then
 	shift
 	ninja -C build bench-copy >/dev/null || exit 1
 	exec python3 bench/copy.py build "$@"
+fi
+if [ "${1:-}" = push ]; then
+	shift
+	ninja -C build cc-push tests/integration/push-rules >/dev/null || exit 1
+	exec python3 bench/push.py build "$@"
 fi
 if [ "${1:-}" = runs ]; then
 	shift

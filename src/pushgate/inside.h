@@ -120,7 +120,7 @@ struct cc_push {
 	/* the verdict */
 	unsigned *what;
 	char **why;
-	char (*tips)[CC_PUSH_OID + 1]; /* the commit of each command; empty: none */
+	char (*tips)[CC_PUSH_OID + 1]; /* the commit of each command; empty: none, or not known yet */
 	enum cc_push_verdict verdict;
 	const char *rule;
 	char sentence[400], unpack[300];

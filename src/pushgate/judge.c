@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { RECORD_MAX = 1 << 20, SILENCE_MS = 600000, TARGET_MAX = 8192, LINKS_MAX = 20000 };
-enum { SUBJECTS_MAX = 50 * 256, STAT_MAX = 1 << 20, TICK_MS = 500, LINK = 0120000, KIND = 0170000 };
+enum { SUBJECTS_MAX = 50 * 256, STAT_MAX = 1 << 20, TICK_MS = 500, SEEN_MAX = 64, LINK = 0120000, KIND = 0170000 };
 
 /* One git whose list is read while it writes it. */
 struct walk {
@@ -77,6 +77,9 @@ static void on_commit(struct walk *walk, struct cc_view line)
 	memcpy(walk->commit, id.ptr, id.len);
 	walk->commit[id.len] = '\0';
 	walk->push->commits++;
+	for (size_t i = 0; i < walk->push->list.count && i < SEEN_MAX; i++)
+		if (strcmp(walk->push->list.items[i].new, walk->commit) == 0)
+			(void)cc_str_put(walk->push->tips[i], sizeof(walk->push->tips[i]), walk->commit);
 	walk->found |= walk->parent && memmem(line.ptr + id.len, line.len - id.len, walk->parent, strlen(walk->parent));
 }
 
@@ -178,8 +181,8 @@ static enum cc_code write_revs(struct cc_push *push, struct cc_err *err)
 
 	cc_buf_init(&text, (CC_PUSH_TIPS + CC_PUSH_COMMANDS) * (CC_PUSH_OID + 2));
 	for (size_t i = 0; i < push->list.count; i++)
-		if (push->tips[i][0])
-			cc_buf_addf(&text, "%s\n", push->tips[i]);
+		if (push->list.items[i].new[0])
+			cc_buf_addf(&text, "%s\n", push->list.items[i].new);
 	code = cc_push_enter(gate, err);
 	if (code != CC_OK)
 		return code;
@@ -197,12 +200,14 @@ static enum cc_code write_revs(struct cc_push *push, struct cc_err *err)
 	return code;
 }
 
+/* Each new reference leads to a commit: one that the list of new ones has named, or one that is there. What is neither
+ * (a missing object, a tag of a file) that list has passed over in silence. */
 static enum cc_code find_tips(struct cc_push *push, struct cc_err *err)
 {
 	enum cc_code code = CC_OK;
 
 	for (size_t i = 0; code == CC_OK && i < push->list.count; i++) {
-		if (!push->list.items[i].new[0])
+		if (!push->list.items[i].new[0] || push->tips[i][0])
 			continue;
 		code = cc_push_commit(push, push->list.items[i].new, push->tips[i], err);
 		if (code == CC_ENOTFOUND)
@@ -242,7 +247,7 @@ static enum cc_code find_forced(struct cc_push *push, const char *lone, bool *fo
 		if (!command->old[0] || !command->new[0] || command->new == lone)
 			continue;
 		code = cc_push_commit(push, command->old, old, err);
-		forced[i] = code == CC_ENOTFOUND || (code == CC_OK && !is_part(push, old, push->tips[i]));
+		forced[i] = code == CC_ENOTFOUND || (code == CC_OK && !is_part(push, old, command->new));
 		if (code == CC_ENOTFOUND) {
 			code = CC_OK;
 			cc_push_unknown(push, i);
@@ -292,7 +297,7 @@ enum cc_code cc_push_judge(struct cc_push *push, struct cc_err *err)
 	bool minds = cc_push_minds_paths(&push->gate->push, push->repo);
 	bool *forced = calloc(push->list.count, sizeof(*forced));
 	struct walk walk = {.push = push, .fd = -1};
-	enum cc_code code = forced ? find_tips(push, err) : cc_fail(err, CC_ELIMIT, 0, "out of memory");
+	enum cc_code code = forced ? CC_OK : cc_fail(err, CC_ELIMIT, 0, "out of memory");
 
 	/* the usual push: its list of commits says by itself that the branch goes on */
 	if (push->list.count == 1 && first->old[0] && first->new[0] && !minds)
@@ -303,6 +308,8 @@ enum cc_code cc_push_judge(struct cc_push *push, struct cc_err *err)
 		code = write_revs(push, err);
 	if (code == CC_OK)
 		code = walk_list(&walk, words, push->revs, err);
+	if (code == CC_OK && push->verdict != CC_PUSH_DENY)
+		code = find_tips(push, err);
 	if (code == CC_OK && walk.parent && push->verdict != CC_PUSH_DENY)
 		code = find_forced(push, walk.found ? first->new : NULL, forced, err);
 	if (code == CC_OK && minds)

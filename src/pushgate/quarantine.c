@@ -100,7 +100,8 @@ static enum cc_code borrow(struct cc_push *push, struct cc_err *err)
 
 static enum cc_code start_indexer(struct cc_push *push, struct cc_err *err)
 {
-	const char *const words[] = {"index-pack", "--stdin", "--fix-thin", "--strict", NULL};
+	/* what lies here does not outlive us, so it need not survive the machine */
+	const char *const words[] = {"-c", "core.fsync=none", "index-pack", "--stdin", "--fix-thin", "--strict", NULL};
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, bad[2] = {-1, -1};
 	enum cc_code code = CC_OK;
 
@@ -120,18 +121,24 @@ static enum cc_code start_indexer(struct cc_push *push, struct cc_err *err)
 	return code;
 }
 
-/* It looks objects up only when it is asked, and looks again when a pack has come since. */
+/* A git that answers questions about objects. The usual push needs none. */
 static enum cc_code start_reader(struct cc_push *push, struct cc_err *err)
 {
 	const char *const words[] = {"cat-file", "--batch-command", NULL};
 	int in[2] = {-1, -1}, out[2] = {-1, -1};
 	enum cc_code code = CC_OK;
 
+	if (push->ask >= 0)
+		return CC_OK;
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
 		code = cc_fail(err, CC_ESYS, errno, "pipes for git");
 	if (code == CC_OK)
+		code = cc_push_enter(push->gate, err);
+	if (code == CC_OK) {
 		code = cc_git_begin(&push->gate->git, push->dir, (const int[]){in[0], out[1], -1}, words, &push->reader,
 				    err);
+		cc_push_leave(push->gate);
+	}
 	cc_fd_close(&in[0]);
 	cc_fd_close(&out[1]);
 	push->ask = in[1];
@@ -150,8 +157,6 @@ enum cc_code cc_push_quarantine_open(struct cc_push *push, struct cc_err *err)
 		code = borrow(push, err);
 	if (code == CC_OK)
 		code = start_indexer(push, err);
-	if (code == CC_OK)
-		code = start_reader(push, err);
 	cc_push_leave(push->gate);
 	return code;
 }
@@ -274,8 +279,10 @@ enum cc_code cc_push_commit(struct cc_push *push, const char *id, char out[CC_PU
 {
 	char line[NAME];
 	int len = snprintf(line, sizeof(line), "info %s^{commit}\n", id);
-	enum cc_code code = cc_fd_write_all(push->ask, line, (size_t)len, err);
+	enum cc_code code = start_reader(push, err);
 
+	if (code == CC_OK)
+		code = cc_fd_write_all(push->ask, line, (size_t)len, err);
 	if (code == CC_OK)
 		code = read_line(push->told, line, sizeof(line), err);
 	if (code != CC_OK)
@@ -293,9 +300,11 @@ enum cc_code cc_push_blob(struct cc_push *push, struct cc_view id, struct cc_buf
 	char line[NAME];
 	char *at, byte;
 	int len = snprintf(line, sizeof(line), "contents %.*s\n", (int)id.len, id.ptr);
-	enum cc_code code = cc_fd_write_all(push->ask, line, (size_t)len, err);
+	enum cc_code code = start_reader(push, err);
 	unsigned long size;
 
+	if (code == CC_OK)
+		code = cc_fd_write_all(push->ask, line, (size_t)len, err);
 	if (code == CC_OK)
 		code = read_line(push->told, line, sizeof(line), err);
 	at = code == CC_OK ? strstr(line, " blob ") : NULL;
