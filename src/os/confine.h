@@ -22,6 +22,13 @@ CC_MUST enum cc_code cc_confine_files(const char *const *readable, size_t count,
 CC_MUST enum cc_code cc_confine_files_and(const char *const *readable, size_t count, const char *own,
 					  struct cc_err *err);
 
+/* Landlock: nothing is written, made or taken away but below dir (and into /dev/null); no TCP, no abstract socket of
+ * others. It holds for what is started as well. Without Landlock of the second kind it does nothing. */
+CC_MUST enum cc_code cc_confine_writes(const char *dir, struct cc_err *err);
+/* seccomp: no socket but AF_UNIX is made, by us or by what we start; the others of the address are known by descriptors
+ * that were given. */
+CC_MUST enum cc_code cc_confine_network(struct cc_err *err);
+
 /* A system call that stays, perhaps only with some values of one argument. */
 struct cc_confine_call {
 	int nr;

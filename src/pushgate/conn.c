@@ -6,6 +6,8 @@
 #include "os/fd.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,17 +129,22 @@ void cc_push_conn_begin(struct cc_push_conn *conn, const char *type)
 
 void cc_push_conn_piece(struct cc_push_conn *conn, struct cc_view bytes)
 {
-	char size[32];
+	struct cc_buf out;
 
 	if (bytes.len == 0)
 		return;
-	if (conn->head.minor) {
-		snprintf(size, sizeof(size), "%zx\r\n", bytes.len);
-		cc_push_conn_write(conn, cc_view_of(size));
+	if (conn->head.minor == 0) {
+		cc_push_conn_write(conn, bytes);
+		return;
 	}
-	cc_push_conn_write(conn, bytes);
-	if (conn->head.minor)
-		cc_push_conn_write(conn, cc_view_of("\r\n"));
+	/* in one piece: several small ones would wait for each other's acknowledgement */
+	cc_buf_init(&out, bytes.len + 32);
+	cc_buf_addf(&out, "%zx\r\n", bytes.len);
+	cc_buf_add(&out, bytes.ptr, bytes.len);
+	cc_buf_adds(&out, "\r\n");
+	conn->broken |= out.failed;
+	cc_push_conn_write(conn, cc_buf_view(&out));
+	cc_buf_done(&out);
 }
 
 void cc_push_conn_end(struct cc_push_conn *conn)
@@ -209,7 +216,10 @@ static void linger(struct cc_push_conn *conn)
 void cc_push_conn_serve(struct cc_pushgate *gate, int fd)
 {
 	struct cc_push_conn *conn = calloc(1, sizeof(*conn));
+	int on = 1;
 
+	/* where it is TCP: an answer comes in pieces, and none of them waits for an acknowledgement */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (!conn) {
 		close(fd);
 		return;

@@ -115,7 +115,11 @@ int cc_pushgate_main(int link, char *const *env)
 	mallopt(M_ARENA_MAX, 1);
 	gate.link = link;
 	if (code == CC_OK)
+		code = cc_confine_network(&err);
+	if (code == CC_OK)
 		code = begin(&gate, env, &err);
+	if (code == CC_OK)
+		code = cc_confine_writes(gate.dir, &err);
 	if (code != CC_OK)
 		return NOTHING;
 	cc_proc_adopt();

@@ -100,8 +100,10 @@ static enum cc_code borrow(struct cc_push *push, struct cc_err *err)
 
 static enum cc_code start_indexer(struct cc_push *push, struct cc_err *err)
 {
-	/* what lies here does not outlive us, so it need not survive the machine */
-	const char *const words[] = {"-c", "core.fsync=none", "index-pack", "--stdin", "--fix-thin", "--strict", NULL};
+	/* What lies here does not outlive us, so it need not survive the machine. Each object is checked for itself;
+	 * that the commits and trees are all there is seen when they are listed. */
+	const char *const words[] = {"-c",         "core.fsync=none", "index-pack", "--stdin",
+				     "--fix-thin", "--fsck-objects",  NULL};
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, bad[2] = {-1, -1};
 	enum cc_code code = CC_OK;
 

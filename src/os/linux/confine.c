@@ -97,8 +97,14 @@ enum {
 	FS_TRUNCATE = 1 << 14,
 	FS_IOCTL_DEV = 1 << 15,
 	NET_BIND_TCP = 1,
+	NET_TCP = 3,
 	SCOPE_ALL = 3,
 };
+
+static size_t attr_size(long abi)
+{
+	return abi >= 6 ? sizeof(struct ruleset_attr) : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+}
 
 static void add_path(int ruleset, const char *path, uint64_t more)
 {
@@ -133,11 +139,7 @@ enum cc_code cc_confine_files_and(const char *const *readable, size_t count, con
 	attr.net |= abi >= 4 ? NET_BIND_TCP : 0;
 	attr.fs |= abi >= 5 ? FS_IOCTL_DEV : 0;
 	attr.scoped |= abi >= 6 ? SCOPE_ALL : 0;
-	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr,
-			       abi >= 6   ? sizeof(attr)
-			       : abi >= 4 ? 2 * sizeof(uint64_t)
-					  : sizeof(uint64_t),
-			       0);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(abi), 0);
 	if (ruleset < 0)
 		return cc_fail(err, CC_ESYS, errno, "landlock_create_ruleset");
 	for (size_t i = 0; i < count; i++)
@@ -147,6 +149,34 @@ enum cc_code cc_confine_files_and(const char *const *readable, size_t count, con
 			 LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE);
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return cc_fail(err, CC_ESYS, errno, "landlock_restrict_self");
+	return CC_OK;
+}
+
+enum cc_code cc_confine_writes(const char *dir, struct cc_err *err)
+{
+	static const uint64_t reads =
+		LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	struct ruleset_attr attr = {.fs = (FS_ABI_1 & ~reads) | FS_REFER | (abi >= 3 ? FS_TRUNCATE : 0)};
+	struct landlock_path_beneath_attr below = {.allowed_access = attr.fs};
+	struct landlock_path_beneath_attr null = {.allowed_access =
+							  LANDLOCK_ACCESS_FS_WRITE_FILE | (abi >= 3 ? FS_TRUNCATE : 0)};
+	CC_AUTO_FD ruleset = -1;
+	CC_AUTO_FD at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CC_AUTO_FD sink = open("/dev/null", O_PATH | O_CLOEXEC);
+
+	if (abi < 2)
+		return CC_OK; /* the first kind lets nothing be renamed from one directory into another */
+	attr.net = abi >= 4 ? NET_TCP : 0;
+	attr.scoped = abi >= 6 ? SCOPE_ALL : 0;
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, attr_size(abi), 0);
+	below.parent_fd = at;
+	null.parent_fd = sink;
+	if (at < 0 || sink < 0 || ruleset < 0 ||
+	    syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &below, 0) < 0 ||
+	    syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &null, 0) < 0 ||
+	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		return cc_fail(err, CC_ESYS, errno, "Landlock");
 	return CC_OK;
 }
 
@@ -362,4 +392,30 @@ enum cc_code cc_confine_lookup_files(const char *own, struct cc_err *err)
 		paths[count++] = real;
 	}
 	return cc_confine_files_and(paths, count, own, err);
+}
+
+enum cc_code cc_confine_network(struct cc_err *err)
+{
+	static struct program program;
+	struct sock_fprog filter = {.filter = program.code};
+
+	program.len = 0;
+	emit(&program, LOAD(arch));
+	emit(&program, IF_EQUAL(NATIVE_ARCH, 1, 0));
+	emit(&program, RETURN(SECCOMP_RET_KILL_PROCESS));
+	emit(&program, LOAD(nr));
+	emit(&program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1));
+	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	/* a ring makes sockets of its own */
+	emit(&program, IF_EQUAL(SYS_io_uring_setup, 0, 1));
+	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	emit(&program, IF_EQUAL(SYS_socket, 0, 3));
+	emit(&program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)));
+	emit(&program, IF_EQUAL(AF_UNIX, 1, 0));
+	emit(&program, RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT));
+	emit(&program, RETURN(SECCOMP_RET_ALLOW));
+	filter.len = program.len;
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
+		return cc_fail(err, CC_ESYS, errno, "seccomp");
+	return CC_OK;
 }
