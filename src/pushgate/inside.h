@@ -20,6 +20,7 @@
 
 enum {
 	CC_PUSH_CONNS = 16,
+	CC_PUSH_AT_ONCE = 4,
 	CC_PUSH_PIECE = 65536,
 	CC_PUSH_FINDINGS = 50,
 	CC_PUSH_TICK_MS = 5000, /* how long a client hears nothing while it waits */
@@ -48,7 +49,7 @@ struct cc_pushgate {
 	/* behind the lock */
 	struct cc_push_wait *waits;
 	int64_t next_id;
-	unsigned conns, files;
+	unsigned conns, pushes, files;
 	int64_t kept;                 /* bytes that earlier pushes have left for later ones */
 	bool ending;                  /* no process and no file comes into being any more */
 	struct cc_push_advert *known; /* what each repository's upstream has said last */

@@ -235,6 +235,25 @@ static void push_done(struct cc_push *push)
 	free(push);
 }
 
+/* Each of them takes its place on the disk twice. */
+static bool take_turn(struct cc_pushgate *gate)
+{
+	bool room;
+
+	pthread_mutex_lock(&gate->lock);
+	room = gate->pushes < CC_PUSH_AT_ONCE;
+	gate->pushes += room;
+	pthread_mutex_unlock(&gate->lock);
+	return room;
+}
+
+static void give_turn(struct cc_pushgate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	gate->pushes--;
+	pthread_mutex_unlock(&gate->lock);
+}
+
 void cc_push_receive(struct cc_push_conn *conn, size_t repo_at)
 {
 	struct cc_push *push = calloc(1, sizeof(*push));
@@ -243,8 +262,10 @@ void cc_push_receive(struct cc_push_conn *conn, size_t repo_at)
 	struct cc_view type = cc_push_field(&conn->head, "content-type", &count);
 	enum cc_code code;
 
-	if (!push) {
-		conn->broken = true;
+	if (!push || !take_turn(conn->gate)) {
+		free(push);
+		conn->close = true;
+		cc_push_conn_say(conn, 503, "text/plain", "this run has too many pushes at once");
 		return;
 	}
 	*push = (struct cc_push){.gate = conn->gate,
@@ -271,6 +292,10 @@ void cc_push_receive(struct cc_push_conn *conn, size_t repo_at)
 		code = at_end(push, used, &err);
 	if (code != CC_OK) {
 		conn->close = true;
+		/* what it wanted is not known in whole, so nothing of it is told */
+		cc_push_list_done(&push->list);
+		refuse(push, &err);
+		cc_push_event(push, "denied");
 		cc_push_conn_say(conn, code == CC_EUNSUPPORTED ? 415 : 400, "text/plain", err.what);
 	} else if (push->list.count == 0) {
 		cc_push_conn_say(conn, 200, CC_PUSH_RESULT, "");
@@ -278,4 +303,5 @@ void cc_push_receive(struct cc_push_conn *conn, size_t repo_at)
 		handle(push, used);
 	}
 	push_done(push);
+	give_turn(conn->gate);
 }

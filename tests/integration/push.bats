@@ -313,6 +313,55 @@ bats_require_minimum_version 1.5.0
 	refused
 }
 
+@test "packs that leave something out: the parent, the tree, a link, the tag's commit; refused, whatever else is right" {
+	gateway "$ALL"
+	BEFORE=$(git -C "$UP" for-each-ref)
+	blob=$(echo fine | git hash-object -w --stdin)
+	link=$(printf fine | git hash-object -w --stdin)
+	tree=$(printf "100644 blob $blob\tfine\n120000 blob $link\tlink\n" | git mktree)
+	evil=$(git commit-tree -p HEAD -m evil "HEAD^{tree}")
+	top=$(git commit-tree -p "$evil" -m top "$tree")
+	alone=$(git commit-tree -p HEAD -m alone "$tree")
+	tag=$(printf "object $top\ntype commit\ntag v\ntagger T <t@example.test> 1 +0000\n\nx\n" | git mktag)
+	of_file=$(printf "object $blob\ntype blob\ntag f\ntagger T <t@example.test> 1 +0000\n\nx\n" | git mktag)
+	export PACK=$BASE/pack
+	while read -r name objects; do
+		NEW=${objects%% *}
+		tr ' ' '\n' <<<"$objects" | git pack-objects --stdout -q >"$PACK"
+		run env NEW="$NEW" REF="$name" python3 "$BATS_TEST_DIRNAME/push_raw.py" "$PORT" "$SECRET" good
+		echo "$name: $output"
+		[[ $output == *"ng $name "* ]]
+		status=1
+		refused
+	done <<-END
+		refs/heads/parent $top $tree $blob $link
+		refs/heads/tree $alone
+		refs/heads/link $alone $tree $blob
+		refs/tags/commit $tag
+		refs/tags/parent $tag $top $tree $blob $link
+		refs/tags/file $of_file $blob
+		refs/heads/file $blob
+		refs/heads/tree-itself $tree $blob $link
+	END
+}
+
+@test "five pushes at once of one run: the fifth is told so" {
+	gateway '[]' none
+	change b.txt
+	for i in 1 2 3 4; do
+		setsid git push origin "HEAD:refs/heads/n$i" >"$BASE/push.$i" 2>&1 3>&- &
+		clients="${clients:-} $!"
+	done
+	for _ in $(seq 400); do [ "$(grep -c '^ask ' "$BASE/log")" = 4 ] && break; sleep 0.05; done
+	[ "$(grep -c '^ask ' "$BASE/log")" = 4 ]
+	run git push origin HEAD:refs/heads/n5
+	echo "$output"
+	[ "$status" -ne 0 ]
+	[[ $output == *503* ]] # git shows no more than that
+	for client in $clients; do kill -KILL -- "-$client"; done
+	clean
+}
+
 @test "secrets and places: another secret, none, another repository, other requests" {
 	gateway "$ALL"
 	change b.txt
@@ -379,6 +428,7 @@ bats_require_minimum_version 1.5.0
 		[ "$(forwards)" = 0 ]
 	done
 	clean
+	grep '^event ' "$BASE/log" | grep -q '"reason": "the body is declared to be gzip, and is not"'
 	# and it is as good as before
 	run raw good
 	[[ $output == *"ok refs/heads/raw"* ]]
