@@ -54,8 +54,9 @@ static enum cc_push_step on_line(struct cc_push_advert *advert, struct cc_view l
 	name = (struct cc_view){space + 1, line.len - id.len - 1};
 	zero = name.len ? memchr(name.ptr, '\0', name.len) : NULL;
 	name.len = zero ? (size_t)(zero - name.ptr) : name.len;
-	/* .have: objects that it has for another repository's sake; capabilities^{}: it has none */
-	if (!cc_view_starts(name, "refs/"))
+	/* Not .have, which are objects of other repositories, nor refs/pull and its like, where strangers may put
+	 * theirs: such a commit is new when it is to stand on a branch. */
+	if (!cc_view_starts(name, "refs/heads/") && !cc_view_starts(name, "refs/tags/"))
 		return CC_PUSH_MORE;
 	return add(advert, id) ? CC_PUSH_MORE : bad(err, "there is no memory for it");
 }

@@ -1,5 +1,5 @@
-/* advert.h - what an upstream says it has, read while it passes: where its references stand. Only what it has said
- * itself counts as known to it; what a push says of that is its own claim. Pure. */
+/* advert.h - what an upstream says it has, read while it passes: where its branches and tags stand. Only what it has
+ * said itself counts as known to it; what a push says of that is its own claim. Pure. */
 #ifndef CC_PUSH_ADVERT_H
 #define CC_PUSH_ADVERT_H
 

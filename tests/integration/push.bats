@@ -299,6 +299,18 @@ bats_require_minimum_version 1.5.0
 	refused
 }
 
+@test "a commit that a stranger has put into the upstream, not onto a branch, is looked at when it is to become one" {
+	gateway "$ALL"
+	blob=$(echo evil | git hash-object -w --stdin)
+	crafted "100644 blob $blob\t.env\n"
+	git push -q "$UP" main:refs/pull/1/head
+	git -C "$BASE/origin" fetch -q "$UP" refs/pull/1/head
+	BEFORE=$(git -C "$UP" for-each-ref)
+	run git push origin main:refs/heads/topic
+	[[ $output == *"commit $(git rev-parse main | cut -c1-12) has .env: "* ]]
+	refused
+}
+
 @test "objects that are not there: fetch first" {
 	gateway "$ALL"
 	# somebody else has pushed; the agent has it, the run's repository has not
