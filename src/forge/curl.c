@@ -27,7 +27,7 @@ struct transfer {
 	CURL *easy;
 	size_t max;
 	int64_t sent;
-	bool too_large, stream_closed, stopped;
+	bool too_large, stream_closed, stopped, begun;
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -85,16 +85,28 @@ static bool pass_on(struct transfer *transfer, const char *bytes, size_t len)
 	return true;
 }
 
+static void take_head(struct transfer *transfer)
+{
+	char *type = NULL;
+
+	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->answer->status);
+	curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
+	if (!type || !cc_str_put(transfer->answer->type, sizeof(transfer->answer->type), type))
+		transfer->answer->type[0] = '\0';
+}
+
 static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 {
 	struct transfer *transfer = context;
 	struct cc_answer *answer = transfer->answer;
 	size_t len = size * count, room;
 	bool stream = transfer->ask->answer_fd >= 0;
-	long status = 0;
 
-	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
-	if (stream && status == 200) {
+	take_head(transfer);
+	if (stream && answer->status == 200) {
+		if (!transfer->begun)
+			transfer->ask->begun(transfer->ask->begun_context, answer);
+		transfer->begun = true;
 		transfer->stream_closed = !pass_on(transfer, bytes, len);
 		return transfer->stream_closed ? 0 : len;
 	}
@@ -258,7 +270,6 @@ static enum cc_code perform(struct transfer *transfer, bool *out_again, int64_t 
 	struct curl_slist *headers = headers_of(transfer->ask->call);
 	CURLcode result = CURLE_OUT_OF_MEMORY;
 	curl_off_t wait = 0;
-	char *type = NULL;
 	long size = 0;
 
 	transfer->easy = curl_easy_init();
@@ -275,11 +286,8 @@ static enum cc_code perform(struct transfer *transfer, bool *out_again, int64_t 
 		result = curl_easy_perform(transfer->easy);
 	}
 	if (result == CURLE_OK) {
-		curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->answer->status);
+		take_head(transfer);
 		curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &wait);
-		curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
-		if (!type || !cc_str_put(transfer->answer->type, sizeof(transfer->answer->type), type))
-			transfer->answer->type[0] = '\0';
 	}
 	if (transfer->ask->sent && curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &size) == CURLE_OK &&
 	    size > 0)

@@ -7,6 +7,7 @@
 
 enum { CC_ANSWER_MAX = 256 << 10 };
 
+struct cc_answer;
 struct cc_curl_ask {
 	const struct cc_forge *forge; /* whose certificate it has */
 	const struct cc_forge_call *call;
@@ -14,8 +15,11 @@ struct cc_curl_ask {
 	int body_fd;      /* -1: the body is the call's */
 	int64_t body_len; /* of body_fd, from its beginning */
 	int answer_fd;    /* -1: the body is kept. Otherwise that of status 200 goes there */
-	bool once;        /* it is not made again, whatever happens */
-	bool *sent;       /* set when the other side may have read it; NULL: nobody asks */
+	/* Before the first byte goes there: status and type are known. Once, or never; not NULL with answer_fd. */
+	void (*begun)(void *begun_context, const struct cc_answer *answer);
+	void *begun_context;
+	bool once;  /* it is not made again, whatever happens */
+	bool *sent; /* set when the other side may have read it; NULL: nobody asks */
 	bool (*stopped)(void *context);
 	void *context;
 };

@@ -18,6 +18,7 @@ struct push {
 	struct cc_repo repo;
 	int body, stream;
 	int64_t body_len;
+	bool told; /* that there is an answer */
 };
 
 /* The run's token to push to that repository, if there is one that lasts; renew: none that there is will do. */
@@ -90,7 +91,26 @@ static void build(const struct push *push, const char *authorization, struct cc_
 		add_line(call, "Git-Protocol", push->job->protocol);
 }
 
-static enum cc_code call_once(const struct push *push, bool renew, struct cc_answer *answer, struct cc_err *err)
+/* Before the body: who reads it may want to know what it is, and does not have to hold all of it until then. */
+static void answer_done(void *context, const struct cc_answer *answer)
+{
+	struct push *push = context;
+	struct cc_buf text;
+	struct cc_jsonw w;
+
+	cc_buf_init(&text, 4096);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "m", "done");
+	cc_jsonw_kint(&w, "id", push->job->id);
+	cc_jsonw_kint(&w, "status", answer->status);
+	cc_jsonw_kstr(&w, "contentType", answer->type);
+	cc_jsonw_end(&w);
+	cc_reply(push->broker, &text);
+	push->told = true;
+}
+
+static enum cc_code call_once(struct push *push, bool renew, struct cc_answer *answer, struct cc_err *err)
 {
 	struct cc_stop stop = {push->broker, push->job->run};
 	struct cc_forge_call call;
@@ -106,6 +126,8 @@ static enum cc_code call_once(const struct push *push, bool renew, struct cc_ans
 						.body_fd = push->body,
 						.body_len = push->body_len,
 						.answer_fd = push->stream,
+						.begun = answer_done,
+						.begun_context = push,
 						.once = push->body >= 0,
 						.stopped = cc_stop_now,
 						.context = &stop};
@@ -116,22 +138,6 @@ static enum cc_code call_once(const struct push *push, bool renew, struct cc_ans
 	cc_forge_wipe_buf(&authorization);
 	cc_forge_call_done(&call);
 	return code;
-}
-
-static void answer_done(const struct push *push, const struct cc_answer *answer)
-{
-	struct cc_buf text;
-	struct cc_jsonw w;
-
-	cc_buf_init(&text, 4096);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "done");
-	cc_jsonw_kint(&w, "id", push->job->id);
-	cc_jsonw_kint(&w, "status", answer->status);
-	cc_jsonw_kstr(&w, "contentType", answer->type);
-	cc_jsonw_end(&w);
-	cc_reply(push->broker, &text);
 }
 
 static void go(struct push *push)
@@ -153,11 +159,11 @@ static void go(struct push *push)
 		cc_answer_done(&answer);
 		code = call_once(push, true, &answer, &err);
 	}
-	/* The end of the stream comes first, so that who hears of it has everything. */
 	cc_fd_close(&push->stream);
-	if (code == CC_OK)
+	/* an answer that broke off is seen by what it lacks: git counts its packets */
+	if (code == CC_OK && !push->told)
 		answer_done(push, &answer);
-	else
+	else if (!push->told)
 		cc_reply_failed(push->broker, push->job->id, &err);
 	cc_answer_done(&answer);
 }

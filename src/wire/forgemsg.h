@@ -14,9 +14,10 @@
  * forge -> daemon
  *   ready   {hosts: [], left: n}  first; n: tokens of an earlier time that could not be taken back yet
  *   minted  {id, env: ["NAME=VALUE"], git: [[key, value], ...], advisory, notes: [], [expiresAt]}  seconds since 1970
- *   done    {id, status, contentType}  of advertise and receive, once, at their end; a body came only with status 200
- *   revoked {id, failed}  failed: tokens that the forge did not take back; they are tried again
- *   failed  {id, code, text}  instead of any of these (of start: without id, and it exits)
+ *   done    {id, status, contentType}  of advertise and receive, once: with status 200 before the first byte of the
+ * body, which ends with the stream; any other status has none revoked {id, failed}  failed: tokens that the forge did
+ * not take back; they are tried again failed  {id, code, text}  instead of any of these (of start: without id, and it
+ * exits)
  *
  * FORGE  {kind: "github", host, [api], appId, keyFile, [caFile]}             a GitHub App
  *        {kind: "gitlab", host, [api], tokenFile, [caFile]}                  tokenFile may make project access tokens

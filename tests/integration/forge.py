@@ -791,14 +791,19 @@ def broken_off(w):
     s.wrongs.append(Wrong("GET", "info/refs", status=200, body=b"x" * (4 << 20)))
     id, stream = f.advertise("run", f"{s.host}/owner/one")
     until(lambda: s.count("GET", "info/refs") == 2, "it comes")
+    m = f.hear(id)
+    assert m["m"] == "done" and m["status"] == 200, m
     assert f.revoke("run") == 0
-    failed(f.hear(id), ESTATE)
+    got = b"x"
+    while got:  # what it holds, then the end, though there was more
+        got = os.read(stream, 1 << 20)
     os.close(stream)
     # the reader goes away
     s.wrongs.append(Wrong("GET", "info/refs", status=200, body=b"x" * (4 << 20)))
     id, stream = f.advertise("run", f"{s.host}/owner/one")
     os.close(stream)
-    failed(f.hear(id), EPROTO, "not read any more")
+    m = f.hear(id)
+    assert m["m"] == "done" and m["status"] == 200, m
     assert f.close() == 0
     assert not s.alive()
 
