@@ -61,7 +61,7 @@ fail_step() {
 # A daemon whose owners fail the step that the session's name says: fail-STEP.
 failing_daemon() {
 	mkdir "$BASE/twin"
-	for helper in "$(dirname "$CCBOX")"/cc_server "$(dirname "$CCBOX")"/cc-*; do
+	for helper in "$(dirname "$CCBOX")"/ccbox "$(dirname "$CCBOX")"/cc_server "$(dirname "$CCBOX")"/cc-*; do
 		[ ! -f "$helper" ] || cp "$helper" "$BASE/twin"
 	done
 	cp "$(dirname "$CCBOX")/cc-session-twin" "$BASE/twin/cc-session"
