@@ -179,20 +179,28 @@ void cc_copy_print(const struct cc_review *review, FILE *to)
 	fflush(to); /* what is said next on the other stream stands below it */
 }
 
+enum cc_code cc_copy_rules(const char *origin, unsigned verb, char *const *argv, char *const *env,
+			   struct cc_start *out_judge, struct cc_err *err)
+{
+	enum cc_code code = cc_start_gather(out_judge, verb, argv, env, err);
+
+	out_judge->rules_only = true;
+	out_judge->ask.copy = false;
+	if (code == CC_OK && !cc_str_put(out_judge->cwd, sizeof(out_judge->cwd), origin))
+		code = cc_fail(err, CC_EINVAL, 0, "%.200s is too long", origin);
+	if (code == CC_OK)
+		code = cc_spec_add_bind(&out_judge->ask.spec, origin, false, err);
+	if (code == CC_OK)
+		code = cc_start_prepare(out_judge, NULL, env, err);
+	return code;
+}
+
 enum cc_code cc_copy_look(struct cc_worktree *tree, unsigned verb, char *const *argv, char *const *env,
 			  struct cc_worktree_outcome *out, struct cc_err *err)
 {
 	struct cc_start judge;
-	enum cc_code code = cc_start_gather(&judge, verb, argv, env, err);
+	enum cc_code code = cc_copy_rules(tree->origin, verb, argv, env, &judge, err);
 
-	judge.rules_only = true;
-	judge.ask.copy = false;
-	if (code == CC_OK && !cc_str_put(judge.cwd, sizeof(judge.cwd), tree->origin))
-		code = cc_fail(err, CC_EINVAL, 0, "%.200s is too long", tree->origin);
-	if (code == CC_OK)
-		code = cc_spec_add_bind(&judge.ask.spec, tree->origin, false, err);
-	if (code == CC_OK)
-		code = cc_start_prepare(&judge, NULL, env, err);
 	if (code == CC_OK)
 		code = cc_worktree_settle(tree, judge.prepared.rules, tree->origin, out, err);
 	cc_start_done(&judge);

@@ -20,7 +20,11 @@ CC_MUST enum cc_code cc_copy_turn_rules(struct cc_spec *spec, const struct cc_wo
 /* After the session: settles it and says what came of it. argv: the verb's words, whose options are rules as well. */
 CC_MUST enum cc_code cc_copy_end(struct cc_worktree *tree, unsigned verb, char *const *argv, char *const *env,
 				 struct cc_err *err);
-/* The same with what was settled before: *out is looked at by the rules that hold in the origin, where cwd is. */
+/* The rules that hold in a checkout for who works there himself; the caller calls cc_start_done whatever comes. */
+CC_MUST enum cc_code cc_copy_rules(const char *origin, unsigned verb, char *const *argv, char *const *env,
+				   struct cc_start *out_judge, struct cc_err *err);
+/* The same as cc_copy_end with what was settled before: *out is looked at by the rules that hold in the origin, where
+ * cwd is. */
 CC_MUST enum cc_code cc_copy_look(struct cc_worktree *tree, unsigned verb, char *const *argv, char *const *env,
 				  struct cc_worktree_outcome *out, struct cc_err *err);
 void cc_copy_print(const struct cc_review *review, FILE *to);

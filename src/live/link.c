@@ -139,12 +139,21 @@ static void on_refused(struct cc_live *live, const struct cc_json *m, struct cc_
 		cc_command_on_refused(command, (int)cc_json_int(m, "errno", 0), cc_json_str(m, "text", ""));
 }
 
+static void on_gateway(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	const struct cc_roster_config *config = &live->roster->config;
+
+	(void)m;
+	if (config->gateway && msg->fds[0] >= 0)
+		config->gateway(config->context, live, &msg->fds[0]);
+}
+
 static const struct {
 	const char *name;
 	void (*handle)(struct cc_live *live, const struct cc_json *m, struct cc_peer_msg *msg);
 } messages[] = {
 	{"up", on_up},           {"failed", on_failed}, {"state", on_state},     {"event", on_event},
-	{"started", on_started}, {"exit", on_exit_of},  {"refused", on_refused},
+	{"started", on_started}, {"exit", on_exit_of},  {"refused", on_refused}, {"gateway", on_gateway},
 };
 
 /* false: the owner is gone, or talks nonsense. */

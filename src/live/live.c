@@ -9,6 +9,11 @@
 
 enum { WAKE_MS = 2, LAUNCH_MAX = 4 << 20, EVENT_MAX = 1 << 20 };
 
+const char *cc_live_id(const struct cc_live *live)
+{
+	return live->id;
+}
+
 void cc_live_hold(struct cc_live *live)
 {
 	live->refs++;
@@ -153,6 +158,7 @@ static enum cc_code write_launch(struct cc_live *live, const struct cc_live_ask 
 	write_list(&w, "protect", ask->protect);
 	write_list(&w, "ownerPorts", ask->owner_ports);
 	write_list(&w, "denyRead", ask->deny_read);
+	cc_jsonw_kbool(&w, "gateway", ask->gateway);
 	cc_buf_adds(&text, ",\"ask\":");
 	cc_buf_add(&text, ask->body.ptr, ask->body.len);
 	cc_buf_adds(&text, "}");

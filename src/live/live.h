@@ -40,6 +40,8 @@ struct cc_roster_config {
 	void (*changed)(void *context, const struct cc_live *live, enum cc_state from);
 	/* Started, and again when it is over. */
 	void (*command)(void *context, const struct cc_command *command, bool over);
+	/* A connection from inside to the reserved name: *fd is taken (set to -1), or closed. */
+	void (*gateway)(void *context, const struct cc_live *live, int *fd);
 	/* A child of the daemon's that is no session's was reaped. NULL: nobody wants to know. */
 	void (*reaped)(void *context, pid_t pid);
 };
@@ -69,10 +71,12 @@ struct cc_live_ask {
 	const struct cc_strv *protect;     /* checkouts of the workspace */
 	const struct cc_strv *owner_ports; /* where the daemon listens */
 	const struct cc_strv *deny_read;   /* what is the daemon's own */
+	bool gateway;                      /* connections to the reserved name are taken */
 };
 /* The session exists from now on, in state created; watch it for what becomes of it. */
 CC_MUST enum cc_code cc_live_launch(struct cc_roster *roster, const struct cc_live_ask *ask, struct cc_live **out_live,
 				    struct cc_err *err);
+const char *cc_live_id(const struct cc_live *live);
 void cc_live_hold(struct cc_live *live);
 void cc_live_release(struct cc_live *live);
 enum cc_state cc_live_state(const struct cc_live *live);

@@ -36,6 +36,7 @@ static enum cc_code add_daemons(const struct cc_json *root, struct cc_spec *spec
 	const struct cc_json *closed = cc_json_get(root, "denyRead");
 	enum cc_code code = add_all(cc_json_get(root, "ownerPorts"), &spec->owner_ports, err);
 
+	spec->gateway = cc_json_bool(root, "gateway", false);
 	if (code == CC_OK)
 		code = add_all(cc_json_get(root, "protect"), &spec->protected_paths, err);
 	for (const struct cc_json *m = closed ? closed->child : NULL; code == CC_OK && m; m = m->next)

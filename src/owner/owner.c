@@ -119,6 +119,19 @@ static void tell_out_of_memory(struct cc_owner *owner, const struct cc_note *not
 		cc_session_emit(owner->session, &event);
 }
 
+static void tell_gateway(struct cc_owner *owner, const struct cc_note *note)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+
+	begin(&w, &text, "gateway");
+	cc_jsonw_end(&w);
+	if (note->fd >= 0)
+		tell(owner, &text, &note->fd, 1);
+	else
+		cc_buf_done(&text);
+}
+
 static const struct {
 	enum cc_note_kind kind;
 	const char *name;
@@ -157,6 +170,8 @@ static void on_note(void *context, struct cc_note *note)
 		if (run_notes[i].last)
 			forget(owner, note->id);
 	}
+	if (note->kind == CC_NOTE_GATEWAY)
+		tell_gateway(owner, note);
 	if (note->kind == CC_NOTE_LOST)
 		owner->over = true;
 }

@@ -80,40 +80,56 @@ static bool is_shown_whole(const struct cc_json *value)
 	return true;
 }
 
-static void refuse(struct cc_job *job, int talk, const struct cc_tool_ask *ask, const char *rule, const char *why)
+/* Who asks: the agent in its conversation, or the push gateway. */
+struct asker {
+	int talk;
+	int64_t push; /* 0: it is the agent */
+};
+
+static void tell(struct cc_job *job, const struct asker *who, bool allow, const char *by, const char *why)
 {
-	record(job, ask->tool, CC_GUARD_DENY, rule, "limit", 0);
-	cc_talk_answer(job->talk, talk, false, why);
+	if (who->push)
+		cc_push_answer(job, who->push, allow, by);
+	else
+		cc_talk_answer(job->talk, who->talk, allow, why);
 }
 
-static void put_question(struct cc_job *job, int talk, const struct cc_tool_ask *ask, const char *title,
-			 const struct cc_tool_verdict *verdict)
+static void refuse(struct cc_job *job, const struct asker *who, const struct cc_tool_ask *ask, const char *rule,
+		   const char *why)
+{
+	record(job, ask->tool, CC_GUARD_DENY, rule, "limit", 0);
+	tell(job, who, false, "limit", why);
+}
+
+static void put_question(struct cc_job *job, const struct asker *who, const struct cc_tool_ask *ask, const char *title,
+			 const char *rule)
 {
 	int64_t wait = job->wanted.approval ? job->wanted.approval : APPROVAL_SECONDS;
 	struct cc_agent_event event = {.type = CC_AGENT_APPROVAL,
 				       .tool = ask->tool,
 				       .detail = ask->input,
 				       .text = cc_view_of(title),
-				       .rule = verdict->rule};
+				       .rule = rule};
 	struct cc_buf line;
 	size_t at = 0;
 
 	while (at < CC_JOB_QUESTIONS && job->questions[at].number)
 		at++;
 	if (at == CC_JOB_QUESTIONS) {
-		refuse(job, talk, ask, verdict->rule, "ccbox: too many questions wait");
+		refuse(job, who, ask, rule, "ccbox: too many questions wait");
 		return;
 	}
 	cc_buf_init(&line, CC_AGENT_EVENT_MAX);
 	event.approval = job->asked + 1;
 	cc_agent_event_write(&event, &line);
 	if (!is_shown_whole(ask->input) || line.failed || strstr(line.data, ",\"cut\":true}")) {
-		refuse(job, talk, ask, verdict->rule, "ccbox: too long to be put to a person; do it in smaller steps");
+		refuse(job, who, ask, rule, "ccbox: too long to be put to a person; do it in smaller steps");
 	} else {
 		job->asked = event.approval;
 		job->questions[at].number = event.approval;
 		job->questions[at].deadline = cc_clock_ms() + wait * 1000;
-		job->questions[at].talk = talk;
+		job->questions[at].talk = who->talk;
+		job->questions[at].push = who->push;
 		cc_recorder_flush(&job->recorder);
 		cc_job_line(job, cc_buf_view(&line), event.approval);
 	}
@@ -129,7 +145,7 @@ static void on_ask(void *context, int number, const struct cc_tool_ask *ask, con
 	judge(job, ask, &verdict);
 	job->last_word = cc_clock_ms();
 	if (verdict.verdict == CC_GUARD_ASK) {
-		put_question(job, number, ask, title, &verdict);
+		put_question(job, &(struct asker){.talk = number}, ask, title, verdict.rule);
 		return;
 	}
 	snprintf(reason, sizeof(reason), "ccbox: %s", verdict.rule);
@@ -145,15 +161,34 @@ void cc_job_sink(struct cc_job *job, struct cc_talk_sink *out)
 void cc_job_answer(struct cc_job *job, int64_t number, bool allow, const char *by)
 {
 	const char *why = strcmp(by, "timeout") == 0 ? "ccbox: nobody answered in time" : "ccbox: the person said no";
+	struct asker who;
 
 	for (size_t i = 0; i < CC_JOB_QUESTIONS; i++) {
 		if (number < 1 || job->questions[i].number != number)
 			continue;
+		who = (struct asker){job->questions[i].talk, job->questions[i].push};
 		job->questions[i].number = 0;
 		job->last_word = cc_clock_ms();
 		record(job, NULL, allow ? CC_GUARD_ALLOW : CC_GUARD_DENY, NULL, by, number);
-		cc_talk_answer(job->talk, job->questions[i].talk, allow, why);
+		tell(job, &who, allow, by, why);
 	}
+}
+
+void cc_job_ask_push(struct cc_job *job, int64_t number, const struct cc_json *e)
+{
+	struct cc_tool_ask ask = {.tool = "git push", .input = e};
+	char title[CC_REMOTE_REPO + 20];
+
+	snprintf(title, sizeof(title), "push to %s", cc_json_str(e, "repository", "?"));
+	if (number > 0 && e)
+		put_question(job, &(struct asker){.push = number}, &ask, title, cc_json_str(e, "rule", "push rule"));
+}
+
+void cc_job_withdraw_push(struct cc_job *job, int64_t number)
+{
+	for (size_t i = 0; i < CC_JOB_QUESTIONS; i++)
+		if (job->questions[i].number && job->questions[i].push && job->questions[i].push == number)
+			cc_job_answer(job, job->questions[i].number, false, "withdrawn");
 }
 
 void cc_job_answer_late(struct cc_job *job, int64_t now)

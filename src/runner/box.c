@@ -82,16 +82,20 @@ enum cc_code cc_job_launch(struct cc_job *job, struct cc_err *err)
 
 enum cc_code cc_job_exec(struct cc_job *job, const struct cc_strv *argv, struct cc_err *err)
 {
-	struct ccbox_command command = {.size = sizeof(command),
-					.argv = (const char *const *)argv->items,
-					.env = (const char *const *)job->tokens.items,
-					.stdin_open = 1};
+	struct cc_strv env = {0};
+	struct ccbox_command command = {
+		.size = sizeof(command), .argv = (const char *const *)argv->items, .stdin_open = 1};
 	struct ccbox_error error = {0};
+	enum cc_code code = cc_job_write_environment(job, &env, err);
 
+	command.env = (const char *const *)env.items;
 	/* the events from their first on, which are still there: the agent does not wait for their reader */
-	if (ccbox_exec(job->box, job->id, &command, &job->command, &error) != 0 ||
-	    ccbox_events(job->box, job->id, 0, 1, &job->events, &error) != 0)
-		return fail(err, &error);
+	if (code == CC_OK && (ccbox_exec(job->box, job->id, &command, &job->command, &error) != 0 ||
+			      ccbox_events(job->box, job->id, 0, 1, &job->events, &error) != 0))
+		code = fail(err, &error);
+	cc_strv_done(&env);
+	if (code != CC_OK)
+		return code;
 	job->last_word = cc_clock_ms();
 	return CC_OK;
 }

@@ -6,12 +6,22 @@
 
 #include "agents/record.h"
 #include "agents/table.h"
+#include "os/proc.h"
+#include "work/remotes.h"
 #include "work/worktree.h"
 #include "wire/runrequest.h"
 
 #include <limits.h>
 
-enum { CC_JOB_QUESTIONS = 32, CC_JOB_STORED = 256 };
+enum { CC_JOB_QUESTIONS = 32, CC_JOB_STORED = 256, CC_JOB_SECRET = 32 };
+
+/* The push gateway of this run: cc-push, and what its requests at forges wait for. */
+struct cc_pushgate {
+	struct cc_child child;
+	int link; /* -1: there is none */
+	char secret[2 * CC_JOB_SECRET + 1];
+	char dir[PATH_MAX];
+};
 
 /* Why a run is over; wire values. */
 #define CC_END_FINISHED "finished"
@@ -27,7 +37,9 @@ struct cc_job {
 	char *const *env;
 	/* what is asked for */
 	char *id, *socket, *data_dir, *repo;
-	struct cc_strv tokens, protect;
+	struct cc_strv protect;
+	struct cc_strv hosts;         /* of the server's forges */
+	char *push_rules, *push_path; /* JSON; cc-push */
 	struct cc_run_request wanted;
 	const struct cc_runner *row;
 	struct cc_action_rule rules[CC_RUN_ACTIONS + CC_JOB_STORED];
@@ -40,6 +52,11 @@ struct cc_job {
 	bool copied;
 	struct cc_worktree_outcome outcome;
 	bool settled;
+	struct cc_remotes remotes; /* its repositories at those forges */
+	/* what a forge has granted */
+	struct cc_strv environment_of, settings; /* of the agent: NAME=VALUE; of its git: key, value, key, value ... */
+	bool granted;                            /* an answer is there, whatever it is */
+	struct cc_pushgate push;
 	/* what runs */
 	struct ccbox *box;
 	struct ccbox_stream *command, *events;
@@ -56,9 +73,13 @@ struct cc_job {
 	struct {
 		int64_t number, deadline; /* 0 = free */
 		int talk;                 /* its number in the conversation */
+		int64_t push;             /* or the one of cc-push, then not 0 */
 	} questions[CC_JOB_QUESTIONS];
 	int64_t asked, violations, tokens_in, tokens_out;
 };
+
+/* run.c: the next message of the daemon's. */
+void cc_job_hear_daemon(struct cc_job *job);
 
 /* start.c: the document, and what follows from it before anything runs. */
 CC_MUST enum cc_code cc_job_read(struct cc_job *job, struct cc_err *err);
@@ -81,10 +102,28 @@ void cc_job_end(struct cc_job *job, int code, const char *reason);
 /* ask.c: what the agent wants to do. */
 void cc_job_sink(struct cc_job *job, struct cc_talk_sink *out);
 void cc_job_answer(struct cc_job *job, int64_t number, bool allow, const char *by);
+/* The push gateway asks: e says what is to be pushed. And does not ask any more. */
+void cc_job_ask_push(struct cc_job *job, int64_t number, const struct cc_json *e);
+void cc_job_withdraw_push(struct cc_job *job, int64_t number);
 void cc_job_answer_late(struct cc_job *job, int64_t now);
 bool cc_job_waits_for_person(const struct cc_job *job);
 CC_MUST enum cc_code cc_job_preflight(struct cc_job *job, const struct cc_strv *argv, struct cc_err *err);
 bool cc_job_may_network(const struct cc_job *job);
+
+/* forge.c: what a forge grants for the time of this run. */
+CC_MUST enum cc_code cc_job_grant(struct cc_job *job, struct cc_err *err);
+void cc_job_granted(struct cc_job *job, const struct cc_json *m);
+/* The variables of the agent that follow from it. */
+CC_MUST enum cc_code cc_job_write_environment(const struct cc_job *job, struct cc_strv *env, struct cc_err *err);
+
+/* push.c: the push gateway. It is there, or that it is not stands in the record. */
+void cc_push_begin(struct cc_job *job);
+void cc_push_hear(struct cc_job *job);
+/* A connection from inside; fd is taken. What a forge has answered. What a person has. */
+void cc_push_connect(struct cc_job *job, int fd);
+void cc_push_forge(struct cc_job *job, const struct cc_json *m);
+void cc_push_answer(struct cc_job *job, int64_t number, bool allow, const char *by);
+void cc_push_end(struct cc_job *job);
 
 /* box.c: the sandbox and the agent in it. */
 CC_MUST enum cc_code cc_job_launch(struct cc_job *job, struct cc_err *err);

@@ -18,35 +18,57 @@ enum { EXIT_NOTHING = 125, EXIT_POLICY = 126, EXIT_ABSENT = 127 };
 /* How long an agent may take to go after its last word, and without one (contract 4; by the mode). */
 enum { LINGER_MS = 10000, SILENCE_CHAT_S = 900, SILENCE_READ_S = 600 };
 
-static void on_steer(struct cc_job *job, const struct cc_json *m)
+static void on_steer(struct cc_job *job, const struct cc_json *m, struct cc_peer_msg *msg)
 {
 	const char *text = cc_json_str(m, "text", "");
 	struct cc_err err = {0};
 
+	(void)msg;
 	if (job->talk && cc_talk_say(job->talk, text, &err) == CC_OK)
 		cc_job_note(job, CC_AGENT_STEER, text);
 	else
 		cc_job_note(job, CC_AGENT_ERROR, job->talk ? err.what : "the agent has not started");
 }
 
-static void on_stop(struct cc_job *job, const struct cc_json *m)
+static void on_stop(struct cc_job *job, const struct cc_json *m, struct cc_peer_msg *msg)
 {
-	(void)m;
+	(void)m, (void)msg;
 	job->reason = job->reason ? job->reason : CC_END_STOPPED;
 	cc_job_kill(job, CC_END_STOPPED, cc_clock_ms());
 }
 
-static void on_answer(struct cc_job *job, const struct cc_json *m)
+static void on_answer(struct cc_job *job, const struct cc_json *m, struct cc_peer_msg *msg)
 {
+	(void)msg;
 	cc_job_answer(job, cc_json_int(m, "id", 0), cc_json_bool(m, "allow", false), "person");
+}
+
+static void on_forge(struct cc_job *job, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	(void)msg;
+	if (job->granted)
+		cc_push_forge(job, m);
+	else
+		cc_job_granted(job, m);
+}
+
+static void on_conn(struct cc_job *job, const struct cc_json *m, struct cc_peer_msg *msg)
+{
+	(void)m;
+	if (msg->fd_count) {
+		cc_push_connect(job, msg->fds[0]);
+		msg->fds[0] = -1;
+	}
 }
 
 static const struct {
 	const char *name;
-	void (*handle)(struct cc_job *job, const struct cc_json *m);
-} messages[] = {{"steer", on_steer}, {"stop", on_stop}, {"answer", on_answer}};
+	void (*handle)(struct cc_job *job, const struct cc_json *m, struct cc_peer_msg *msg);
+} messages[] = {
+	{"steer", on_steer}, {"stop", on_stop}, {"answer", on_answer}, {"forge", on_forge}, {"conn", on_conn},
+};
 
-static void on_link(struct cc_job *job)
+void cc_job_hear_daemon(struct cc_job *job)
 {
 	static struct cc_peer_msg msg;
 	CC_AUTO(cc_json_doc) doc = NULL;
@@ -55,12 +77,13 @@ static void on_link(struct cc_job *job)
 	if (cc_peer_recv(job->link, &msg, &err) != CC_OK || msg.len == 0 ||
 	    cc_json_parse("daemon", (struct cc_view){msg.text, msg.len}, 0, &doc, &err) != CC_OK) {
 		job->gone = true;
+		cc_peer_msg_close(&msg);
 		return;
 	}
-	cc_peer_msg_close(&msg);
 	for (size_t i = 0; i < CC_COUNT(messages); i++)
 		if (strcmp(messages[i].name, cc_json_str(cc_json_root(doc), "m", "")) == 0)
-			messages[i].handle(job, cc_json_root(doc));
+			messages[i].handle(job, cc_json_root(doc), &msg);
+	cc_peer_msg_close(&msg);
 }
 
 static int64_t silence_of(const struct cc_job *job)
@@ -104,12 +127,15 @@ static void serve(struct cc_job *job)
 			{.fd = job->link, .events = POLLIN},
 			{.fd = job->command ? ccbox_stream_fd(job->command) : -1, .events = POLLIN},
 			{.fd = job->events && !job->events_over ? ccbox_stream_fd(job->events) : -1, .events = POLLIN},
+			{.fd = job->push.link, .events = POLLIN},
 		};
 
 		if (poll(set, CC_COUNT(set), next_moment(job)) < 0 && errno != EINTR)
 			return;
 		if (set[0].revents)
-			on_link(job);
+			cc_job_hear_daemon(job);
+		if (set[3].revents)
+			cc_push_hear(job);
 		cc_job_hear(job);
 		cc_job_speak(job, cc_clock_ms());
 		on_time(job, cc_clock_ms());
@@ -139,7 +165,11 @@ static enum cc_code begin(struct cc_job *job, int *out_code, struct cc_err *err)
 		code = cc_job_place(job, err);
 	}
 	if (code == CC_OK)
+		code = cc_job_grant(job, err);
+	if (code == CC_OK)
 		code = cc_job_launch(job, err);
+	if (code == CC_OK)
+		cc_push_begin(job);
 	cc_job_sink(job, &config.sink);
 	if (code == CC_OK)
 		code = cc_talk_new(&config, &job->talk, err);
@@ -166,6 +196,7 @@ static void finish(struct cc_job *job)
 	if (!reason)
 		reason = code == 0 ? CC_END_FINISHED : CC_END_FAILED;
 	cc_job_destroy(job);
+	cc_push_end(job);
 	cc_job_settle(job);
 	cc_job_end(job, code, reason);
 }
@@ -183,6 +214,7 @@ int cc_runner_main(int link, char *const *env)
 	signal(SIGINT, SIG_IGN);
 	job.link = link;
 	job.env = env;
+	job.push.link = -1;
 	cc_recorder_init(&job.recorder, on_line, &job);
 	code = cc_job_read(&job, &err);
 	if (code == CC_OK)

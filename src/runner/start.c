@@ -33,6 +33,20 @@ static enum cc_code take_rules(struct cc_job *job, struct cc_err *err)
 	return code;
 }
 
+static enum cc_code take_push_rules(struct cc_job *job, const struct cc_json *rules, struct cc_err *err)
+{
+	struct cc_buf text;
+	struct cc_jsonw w;
+
+	cc_buf_init(&text, CC_RUN_START_MAX);
+	cc_jsonw_init(&w, &text);
+	if (rules)
+		cc_jsonw_copy(&w, rules);
+	job->push_rules = rules && !text.failed ? cc_str_copy(text.data) : NULL;
+	cc_buf_done(&text);
+	return job->push_rules ? CC_OK : cc_fail(err, CC_EPROTO, 0, "a start without the rules of pushes");
+}
+
 static enum cc_code take_document(struct cc_job *job, const struct cc_json *root, struct cc_err *err)
 {
 	enum cc_code code;
@@ -43,7 +57,10 @@ static enum cc_code take_document(struct cc_job *job, const struct cc_json *root
 	job->repo = cc_str_copy(cc_json_str(root, "repo", NULL));
 	if (!job->id || !job->socket || !job->data_dir)
 		return cc_fail(err, CC_EPROTO, 0, "the start document is not whole");
-	code = take_list(cc_json_get(root, "env"), &job->tokens, err);
+	job->push_path = cc_str_copy(cc_json_str(root, "pushPath", ""));
+	code = take_list(cc_json_get(root, "forges"), &job->hosts, err);
+	if (code == CC_OK)
+		code = take_push_rules(job, cc_json_get(root, "push"), err);
 	if (code == CC_OK)
 		code = take_list(cc_json_get(root, "protect"), &job->protect, err);
 	if (code == CC_OK)
@@ -87,7 +104,16 @@ void cc_job_done(struct cc_job *job)
 	cc_talk_free(job->talk);
 	cc_recorder_done(&job->recorder);
 	cc_run_request_done(&job->wanted);
-	cc_strv_done(&job->tokens);
+	cc_push_end(job);
+	for (size_t i = 0; i < job->environment_of.count; i++)
+		explicit_bzero(job->environment_of.items[i], strlen(job->environment_of.items[i]));
+	for (size_t i = 0; i < job->settings.count; i++)
+		explicit_bzero(job->settings.items[i], strlen(job->settings.items[i]));
+	cc_strv_done(&job->environment_of);
+	cc_strv_done(&job->settings);
+	cc_strv_done(&job->hosts);
+	free(job->push_rules);
+	free(job->push_path);
 	cc_strv_done(&job->protect);
 	cc_strv_done(&job->reads);
 	cc_worktree_outcome_done(&job->outcome);

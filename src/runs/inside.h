@@ -14,6 +14,7 @@ struct cc_run {
 	int64_t code;
 	bool ended;                          /* it has said its last word */
 	int64_t questions[CC_RUN_QUESTIONS]; /* 0 = free */
+	struct cc_strv repos;                /* for which it has tokens; fixed before the agent begins */
 	/* the record */
 	int file;
 	uint64_t seq;

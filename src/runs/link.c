@@ -50,8 +50,9 @@ static void tell(struct cc_run *run)
 		run->runs->config.changed(run->runs->config.context, run);
 }
 
-static void on_up(struct cc_run *run, const struct cc_json *m)
+static void on_up(struct cc_run *run, const struct cc_json *m, const struct cc_peer_msg *msg)
 {
+	(void)msg;
 	run->state = "running";
 	keep(&run->backend, cc_backend_name(cc_backend_from_name(cc_json_str(m, "backend", NULL))));
 	keep_detail(run, cc_json_get(m, "e"));
@@ -59,10 +60,11 @@ static void on_up(struct cc_run *run, const struct cc_json *m)
 	tell(run);
 }
 
-static void on_event(struct cc_run *run, const struct cc_json *m)
+static void on_event(struct cc_run *run, const struct cc_json *m, const struct cc_peer_msg *msg)
 {
 	int64_t asked = cc_json_int(m, "ask", 0), settled = cc_json_int(m, "settled", 0);
 
+	(void)msg;
 	for (size_t i = 0; i < CC_RUN_QUESTIONS; i++) {
 		if (settled && run->questions[i] == settled)
 			run->questions[i] = 0;
@@ -74,8 +76,9 @@ static void on_event(struct cc_run *run, const struct cc_json *m)
 	cc_record_line(run, "event", cc_json_get(m, "e"), false);
 }
 
-static void on_end(struct cc_run *run, const struct cc_json *m)
+static void on_end(struct cc_run *run, const struct cc_json *m, const struct cc_peer_msg *msg)
 {
+	(void)msg;
 	if (run->ended)
 		return;
 	run->ended = true;
@@ -86,10 +89,88 @@ static void on_end(struct cc_run *run, const struct cc_json *m)
 	cc_record_line(run, "end", cc_json_get(m, "e"), true);
 }
 
+/* What a forge has answered, for the runner. */
+static void on_forge_answer(void *context, int64_t number, const struct cc_json *m)
+{
+	struct cc_run *run = context;
+	struct cc_buf text;
+	struct cc_jsonw w;
+	struct cc_err err;
+
+	cc_buf_init(&text, CC_PEER_MAX);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "m", "forge");
+	cc_jsonw_kint(&w, "id", number);
+	cc_jsonw_kstr(&w, "what", cc_json_str(m, "m", "failed"));
+	if (!m)
+		cc_jsonw_kstr(&w, "text", "the server's helper for forges has ended");
+	for (const struct cc_json *member = m ? m->child : NULL; member; member = member->next) {
+		if (cc_view_is(member->key, "m") || cc_view_is(member->key, "id"))
+			continue;
+		cc_jsonw_key(&w, member->key.ptr);
+		cc_jsonw_copy(&w, member);
+	}
+	cc_jsonw_end(&w);
+	(void)!cc_runlink_say(run, &text, &err); /* one that is over does not wait for it */
+	cc_buf_done(&text);
+}
+
+/* A runner reads what agents write: it names its repositories once, before its agent is there, and nothing else later.
+ */
+static enum cc_code check_forge(struct cc_run *run, const char *what, const struct cc_json *m, struct cc_err *err)
+{
+	const struct cc_json *repos = cc_json_get(m, "repos");
+	enum cc_code code = CC_OK;
+
+	if (strcmp(what, "mint") != 0)
+		return cc_strv_has(&run->repos, cc_json_str(m, "repo", "")) &&
+				       (strcmp(what, "advertise") == 0 || strcmp(what, "receive") == 0)
+			       ? CC_OK
+			       : cc_fail(err, CC_EPOLICY, 0, "that is not a repository of this run");
+	if (run->repos.count || strcmp(run->state, "starting") != 0 || !repos || repos->count == 0 ||
+	    repos->count > CC_RUN_REPOS)
+		return cc_fail(err, CC_EPOLICY, 0, "a run names 1 to %d repositories, once", CC_RUN_REPOS);
+	for (const struct cc_json *repo = repos->child; code == CC_OK && repo; repo = repo->next)
+		code = cc_strv_push(&run->repos, repo->text.ptr ? repo->text.ptr : "", err);
+	return code;
+}
+
+static void on_forge(struct cc_run *run, const struct cc_json *m, const struct cc_peer_msg *msg)
+{
+	struct cc_forges_ask ask = {.what = cc_json_str(m, "what", ""),
+				    .run = run->id,
+				    .from = m,
+				    .fds = msg->fds,
+				    .fd_count = msg->fd_count,
+				    .number = cc_json_int(m, "id", 0),
+				    .answer = on_forge_answer,
+				    .context = run};
+	CC_AUTO(cc_json_doc) doc = NULL;
+	struct cc_err err = {0};
+	struct cc_buf text;
+	struct cc_jsonw w;
+	enum cc_code code = check_forge(run, ask.what, m, &err);
+
+	if (code == CC_OK)
+		code = cc_forges_put(run->runs->config.forges, &ask, &err);
+	if (code == CC_OK)
+		return;
+	cc_buf_init(&text, CC_PEER_MAX);
+	cc_jsonw_init(&w, &text);
+	cc_jsonw_object(&w);
+	cc_jsonw_kstr(&w, "m", "failed");
+	cc_jsonw_kstr(&w, "text", err.what);
+	cc_jsonw_end(&w);
+	if (cc_json_parse("failed", cc_buf_view(&text), 0, &doc, &err) == CC_OK)
+		on_forge_answer(run, ask.number, cc_json_root(doc));
+	cc_buf_done(&text);
+}
+
 static const struct {
 	const char *name;
-	void (*handle)(struct cc_run *run, const struct cc_json *m);
-} messages[] = {{"up", on_up}, {"event", on_event}, {"end", on_end}};
+	void (*handle)(struct cc_run *run, const struct cc_json *m, const struct cc_peer_msg *msg);
+} messages[] = {{"up", on_up}, {"event", on_event}, {"end", on_end}, {"forge", on_forge}};
 
 /* false: the runner is gone, or talks nonsense. */
 static bool hear(struct cc_run *run, bool *out_empty)
@@ -104,11 +185,11 @@ static bool hear(struct cc_run *run, bool *out_empty)
 		return true;
 	if (code != CC_OK || msg.len == 0)
 		return false;
-	cc_peer_msg_close(&msg);
 	code = cc_json_parse("runner", (struct cc_view){msg.text, msg.len}, 0, &doc, &err);
 	for (size_t i = 0; code == CC_OK && i < CC_COUNT(messages); i++)
 		if (strcmp(messages[i].name, cc_json_str(cc_json_root(doc), "m", "")) == 0)
-			messages[i].handle(run, cc_json_root(doc));
+			messages[i].handle(run, cc_json_root(doc), &msg);
+	cc_peer_msg_close(&msg);
 	return code == CC_OK;
 }
 
@@ -129,12 +210,8 @@ static enum cc_code write_start(const struct cc_run *run, const struct cc_run_as
 {
 	const struct cc_runs_config *config = &run->runs->config;
 	static const struct cc_strv none;
-	struct cc_strv tokens = {0};
 	struct cc_jsonw w;
-	enum cc_code code = CC_OK;
 
-	if (config->broker.mint)
-		code = config->broker.mint(config->broker.context, run->id, ask->repo, &tokens, err);
 	cc_jsonw_init(&w, text);
 	cc_jsonw_object(&w);
 	cc_jsonw_kstr(&w, "runId", run->id);
@@ -142,13 +219,25 @@ static enum cc_code write_start(const struct cc_run *run, const struct cc_run_as
 	cc_jsonw_kstr(&w, "dataDir", config->data_dir);
 	if (ask->repo)
 		cc_jsonw_kstr(&w, "repo", ask->repo);
-	cc_jsonw_kstrv(&w, "env", &tokens);
+	cc_jsonw_kstrv(&w, "forges", cc_forges_hosts(config->forges));
+	cc_jsonw_key(&w, "push");
+	cc_jsonw_raw(&w, cc_forges_rules(config->forges));
+	cc_jsonw_kstr(&w, "pushPath", config->push_path);
 	cc_jsonw_kstrv(&w, "protect", ask->protect ? ask->protect : &none);
 	cc_buf_adds(text, ",\"ask\":");
 	cc_buf_add(text, ask->body.ptr, ask->body.len);
 	cc_buf_adds(text, "}");
-	cc_strv_done(&tokens);
-	return code == CC_OK ? cc_buf_check(text, "the start document", err) : code;
+	return cc_buf_check(text, "the start document", err);
+}
+
+void cc_run_connect(struct cc_run *run, int fd)
+{
+	static const char text[] = "{\"m\":\"conn\"}";
+	struct cc_err err;
+
+	/* one that cannot be handed on is closed by the caller, and the agent's git says that the peer hung up */
+	if (run->link >= 0 && !run->ended)
+		(void)!cc_peer_send(run->link, text, sizeof(text) - 1, &fd, 1, &err);
 }
 
 enum cc_code cc_runlink_start(struct cc_run *run, const struct cc_run_ask *ask, struct cc_err *err)

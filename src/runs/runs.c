@@ -3,6 +3,7 @@
 
 #include "agents/redact.h"
 #include "os/fd.h"
+#include "work/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +54,7 @@ void cc_runs_reaped(struct cc_runs *runs, pid_t pid)
 static void forget(struct cc_run *run)
 {
 	cc_fd_close(&run->file);
+	cc_strv_done(&run->repos);
 	free(run->id);
 	free(run->backend);
 	free(run->reason);
@@ -93,10 +95,14 @@ static void unlist(struct cc_run *run)
 	}
 }
 
-static void give_back(struct cc_runs *runs, const char *id)
+/* What its push gateway kept while it judged; a runner that was killed did not take it away. */
+static void drop_spool(const struct cc_runs *runs, const char *id)
 {
-	if (runs->config.broker.revoke)
-		runs->config.broker.revoke(runs->config.broker.context, id);
+	char dir[PATH_MAX];
+	struct cc_err err;
+
+	snprintf(dir, sizeof(dir), "%s/push", runs->config.data_dir);
+	(void)!cc_files_remove(dir, id, &err); /* mostly it is not there */
 }
 
 /* The last of a run, whatever became of its runner: nothing of it goes on, and that it is over stands in its record. */
@@ -115,7 +121,9 @@ void cc_run_over(struct cc_run *run)
 	cc_proc_end(&run->child);
 	if (session)
 		cc_live_end(session, "the run is over");
-	give_back(run->runs, run->id);
+	drop_spool(run->runs, run->id);
+	if (run->repos.count)
+		cc_forges_revoke(run->runs->config.forges, run->id, run);
 	if (!run->ended) {
 		run->ended = true;
 		run->state = "lost";
@@ -331,7 +339,7 @@ void cc_runs_lost(struct cc_runs *runs, const char *id, int64_t pid, const char 
 	/* one that hangs would keep its sandbox's commands; the number may be another process's by now */
 	if (pid > 1 && cc_proc_is((pid_t)pid, "cc-run"))
 		kill((pid_t)pid, SIGKILL);
-	give_back(runs, id);
+	drop_spool(runs, id);
 	cc_record_path(runs, id, path);
 	run.seq = last_seq(path);
 	run.file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);

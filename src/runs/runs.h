@@ -6,6 +6,7 @@
 #ifndef CC_RUNS_RUNS_H
 #define CC_RUNS_RUNS_H
 
+#include "forges/forges.h"
 #include "live/live.h"
 #include "wire/runrequest.h"
 
@@ -17,16 +18,9 @@ struct cc_run;
 enum {
 	CC_RUNS_AT_ONCE = 64,
 	CC_RUN_QUESTIONS = 32,
+	CC_RUN_REPOS = 32,
 	CC_RUN_RECORD_MAX = 64 << 20, /* after that events are counted, not kept; the end is */
 	CC_RUN_LINE_MAX = 64 << 10,
-};
-
-/* A token for the time of one run (contract 4.4): made at its start, given to it as variables, and taken back on every
- * way out, the daemon's next start included. NULL: there is none. */
-struct cc_run_broker {
-	enum cc_code (*mint)(void *context, const char *run, const char *repo, struct cc_strv *env, struct cc_err *err);
-	void (*revoke)(void *context, const char *run);
-	void *context;
 };
 
 struct cc_runs_config {
@@ -36,7 +30,9 @@ struct cc_runs_config {
 	unsigned long files;
 	const char *socket, *data_dir;
 	struct cc_roster *roster;
-	struct cc_run_broker broker;
+	/* Tokens for the time of one run (contract 4.4): made when it starts, taken back on every way out. */
+	struct cc_forges *forges;
+	const char *push_path; /* cc-push, which a runner starts */
 	void *context;
 	void (*changed)(void *context, const struct cc_run *run);
 };
@@ -70,6 +66,8 @@ struct cc_run_now {
 	int64_t code, pid;                                  /* -1: not yet */
 };
 void cc_run_look(const struct cc_run *run, struct cc_run_now *out);
+/* A connection from inside its sandbox to the reserved name: goes to its push gateway. */
+void cc_run_connect(struct cc_run *run, int fd);
 CC_MUST enum cc_code cc_run_steer(struct cc_run *run, const char *text, struct cc_err *err);
 CC_MUST enum cc_code cc_run_stop(struct cc_run *run, struct cc_err *err);
 CC_MUST enum cc_code cc_run_answer(struct cc_run *run, int64_t question, bool allow, struct cc_err *err);

@@ -201,6 +201,8 @@ static void post_sandbox(struct cc_call *call)
 		code = choose_backend(server, request.backend, &ask.backend, &err);
 	if (code == CC_OK)
 		code = record(server, &request, &ask, &protect, &err);
+	/* the push gateway is a run's own */
+	ask.gateway = code == CC_OK && cc_runs_find(server->runs, ask.id);
 	if (code == CC_OK) {
 		code = cc_live_launch(server->roster, &ask, &live, &err);
 		if (code != CC_OK)

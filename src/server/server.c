@@ -53,9 +53,14 @@ static void on_all_ended(void *context)
 	cc_console_end(&((struct cc_server *)context)->console, on_terminals_ended, context);
 }
 
-static void on_runs_ended(void *context)
+static void on_forges_ended(void *context)
 {
 	cc_roster_end(((struct cc_server *)context)->roster, on_all_ended, context);
+}
+
+static void on_runs_ended(void *context)
+{
+	cc_forges_end(((struct cc_server *)context)->forges, on_forges_ended, context);
 }
 
 static void on_tools_ended(void *context)
@@ -174,15 +179,45 @@ static void on_reaped(void *context, pid_t pid)
 {
 	struct cc_server *server = context;
 
+	if (server->forges)
+		cc_forges_reaped(server->forges, pid);
 	if (server->runs)
 		cc_runs_reaped(server->runs, pid);
 	if (server->mcps)
 		cc_mcps_reaped(server->mcps, pid);
 }
 
+static void on_gateway(void *context, const struct cc_live *live, int *fd)
+{
+	struct cc_server *server = context;
+	struct cc_run *run = server->runs ? cc_runs_find(server->runs, cc_live_id(live)) : NULL;
+
+	if (run)
+		cc_run_connect(run, *fd);
+}
+
+static void on_forges_log(const char *text)
+{
+	cc_log(CC_LOG_WARNING, "%s", text);
+}
+
+static enum cc_code open_forges(struct cc_server *server, unsigned long files, struct cc_err *err)
+{
+	static char helper[PATH_MAX];
+	struct cc_forges_config config = {.loop = &server->loop,
+					  .env = server->env,
+					  .files = files,
+					  .helper = helper,
+					  .data_dir = server->data.dir,
+					  .log = on_forges_log};
+	enum cc_code code = cc_facts_helper("cc-forge", helper, sizeof(helper), err);
+
+	return code == CC_OK ? cc_forges_open(&config, &server->forges, err) : code;
+}
+
 static enum cc_code open_runs(struct cc_server *server, unsigned long files, struct cc_err *err)
 {
-	static char runner[PATH_MAX];
+	static char runner[PATH_MAX], push[PATH_MAX];
 	struct cc_runs_config config = {.loop = &server->loop,
 					.env = server->env,
 					.runner_path = runner,
@@ -190,10 +225,16 @@ static enum cc_code open_runs(struct cc_server *server, unsigned long files, str
 					.socket = server->data.socket,
 					.data_dir = server->data.dir,
 					.roster = server->roster,
+					.push_path = push,
 					.context = server,
 					.changed = cc_agentruns_changed};
 	enum cc_code code = cc_facts_helper("cc-run", runner, sizeof(runner), err);
 
+	if (code == CC_OK)
+		code = cc_facts_helper("cc-push", push, sizeof(push), err);
+	if (code == CC_OK)
+		code = open_forges(server, files, err);
+	config.forges = server->forges;
 	if (code == CC_OK)
 		code = cc_runs_new(&config, &server->runs, err);
 	return code == CC_OK ? cc_agentruns_sweep(server, err) : code;
@@ -225,6 +266,7 @@ static enum cc_code open_roster(struct cc_server *server, struct cc_err *err)
 					  .event = cc_record_event,
 					  .changed = cc_record_changed,
 					  .command = cc_record_command,
+					  .gateway = on_gateway,
 					  .reaped = on_reaped};
 	enum cc_code code = cc_facts_helper("cc-session", owner, sizeof(owner), err);
 

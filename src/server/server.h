@@ -26,6 +26,7 @@ struct cc_server {
 	struct cc_roster *roster;
 	struct cc_runs *runs;
 	struct cc_mcps *mcps;
+	struct cc_forges *forges;
 	struct cc_store *store;
 	uv_timer_t flush;
 	bool store_failing;

@@ -3,7 +3,7 @@
  *
  * daemon -> owner
  *   launch  {}                    fds: memfile {ask: the client's body, sessionId, backend, protect:[], ownerPorts:[],
- *                                 denyRead:[]}; first, once
+ *                                 denyRead:[], gateway}; first, once
  *   exec    {id, pty, rows, cols, [body]} fds: [memfile with the client's body where it is not in the message]
  *                                 [stdin, stdout, stderr: pipes, without pty]
  *   signal  {id, signal}          to the command's process group
@@ -14,6 +14,7 @@
  *   failed  {code, text}          nothing was started; the owner exits
  *   state   {state, text}         it has changed; text with "error"
  *   event   {e: an event}         numbered by the daemon, not by the owner
+ *   gateway {} fd                 a connection from inside to the reserved name, where the launch said gateway
  *   started {id} [fd: the terminal's master]
  *   refused {id, errno, text}     the command did not start
  *   exit    {id, code} or {id, signal}

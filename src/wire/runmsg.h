@@ -2,14 +2,18 @@
  * SOCK_SEQPACKET message (os/peer), named by "m".
  *
  * daemon -> runner
- *   start   {}            fds: memfile {runId, socket, dataDir, repo, env:[NAME=VALUE of a broker's], protect:[],
- *                         ask: the client's body}; first, once
+ *   start   {}            fds: memfile {runId, socket, dataDir, repo, forges:[host], push:[rule], pushPath,
+ *                         protect:[], ask: the client's body}; first, once
  *   steer   {text}        a person's further word
  *   stop    {}            end it
  *   answer  {id, allow}   to a question
+ *   conn    {} fd         a connection from inside to the reserved name: for the push gateway
+ *   forge   {id, what, ...}  what a forge has answered: as forgemsg.h, its "m" as what
  * runner -> daemon
  *   up      {backend, e}  it runs, in that sandbox
  *   event   {e, [ask: n], [settled: n]}  for the record; n: a question that waits from now on, or does not any more
+ *   forge   {id, what: mint, repos:[host/owner/name]}  once, before up: a token that reads
+ *           {id, what: advertise | receive, repo, ...} fds: as forgemsg.h, with a token that writes and stays there
  *   end     {code, reason, e}  the last word; e joins the record's end
  *
  * e is an object that the daemon puts its own number, time and run before. End of file: the peer is gone. A runner then
