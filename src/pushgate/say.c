@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REFS_SHOWN = 100, STAT_SHOWN = 16000 };
+/* What goes into one string of a run's record; a longer one could not be put to a person (src/agents/event.h). */
+enum { REFS_SHOWN = 100, STAT_SHOWN = 1900 };
 
 static void write_refs(const struct cc_push *push, struct cc_jsonw *w)
 {

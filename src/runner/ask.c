@@ -5,11 +5,12 @@
 
 #include "guard/command.h"
 #include "os/clock.h"
+#include "os/peer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { APPROVAL_SECONDS = 3600 };
+enum { APPROVAL_SECONDS = 3600, DESCRIBED_MAX = CC_AGENT_TEXT_MAX - 100 };
 
 static void judge(struct cc_job *job, const struct cc_tool_ask *ask, struct cc_tool_verdict *out)
 {
@@ -174,14 +175,42 @@ void cc_job_answer(struct cc_job *job, int64_t number, bool allow, const char *b
 	}
 }
 
+/* In words, for whoever shows questions as text: all references, then as much of the rest as fits. */
+static void describe_push(const struct cc_json *e, struct cc_buf *out)
+{
+	const struct cc_json *refs = cc_json_get(e, "refs"), *commits = cc_json_get(e, "commits");
+	const struct cc_json *findings = cc_json_get(e, "findings");
+
+	cc_buf_addf(out, "push to %s\n", cc_json_str(e, "repository", "?"));
+	for (const struct cc_json *ref = refs ? refs->child : NULL; ref; ref = ref->next)
+		cc_buf_addf(out, "%s: %s\n", cc_json_str(ref, "ref", "?"), cc_json_str(ref, "what", "?"));
+	for (const struct cc_json *one = findings ? findings->child : NULL; one; one = one->next)
+		cc_buf_addf(out, "%s: %s\n", cc_json_str(one, "path", "?"), cc_json_str(one, "reason", "?"));
+	cc_buf_addf(out, "%lld commits\n", (long long)cc_json_int(e, "commitCount", 0));
+	for (const struct cc_json *one = commits ? commits->child : NULL; one; one = one->next)
+		cc_buf_addf(out, "  %.12s %s\n", cc_json_str(one, "id", "?"), cc_json_str(one, "subject", ""));
+	cc_buf_adds(out, cc_json_str(e, "stat", ""));
+	if (out->failed || out->len <= DESCRIBED_MAX)
+		return;
+	/* an event that is cut is not put to a person; what is left out here stands beside it */
+	out->len = DESCRIBED_MAX;
+	while (out->len && ((unsigned char)out->data[out->len] & 0xc0) == 0x80)
+		out->len--;
+	cc_buf_adds(out, "\n[...]");
+}
+
 void cc_job_ask_push(struct cc_job *job, int64_t number, const struct cc_json *e)
 {
 	struct cc_tool_ask ask = {.tool = "git push", .input = e};
-	char title[CC_REMOTE_REPO + 20];
+	struct cc_buf text;
 
-	snprintf(title, sizeof(title), "push to %s", cc_json_str(e, "repository", "?"));
-	if (number > 0 && e)
-		put_question(job, &(struct asker){.push = number}, &ask, title, cc_json_str(e, "rule", "push rule"));
+	if (number < 1 || !e)
+		return;
+	cc_buf_init(&text, CC_PEER_MAX);
+	describe_push(e, &text);
+	put_question(job, &(struct asker){.push = number}, &ask, text.data && !text.failed ? text.data : "git push",
+		     cc_json_str(e, "rule", "push rule"));
+	cc_buf_done(&text);
 }
 
 void cc_job_withdraw_push(struct cc_job *job, int64_t number)

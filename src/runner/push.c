@@ -147,8 +147,12 @@ void cc_push_begin(struct cc_job *job)
 		return;
 	}
 	make_secret(&job->push);
-	if (make_dir(job, &err) == CC_OK && start(job, &err) == CC_OK)
+	if (make_dir(job, &err) == CC_OK && start(job, &err) == CC_OK) {
+		snprintf(text, sizeof(text), "what git pushes to %.300s goes through this run's gateway",
+			 job->remotes.at[0].repo);
+		cc_job_note(job, CC_AGENT_DEBUG, text);
 		return;
+	}
 	snprintf(text, sizeof(text), "no push gateway, so nothing can be pushed: %.500s", err.what);
 	cc_job_note(job, CC_AGENT_ERROR, text);
 	cc_push_end(job);

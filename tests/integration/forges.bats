@@ -89,10 +89,20 @@ COMMIT='git commit -q --allow-empty -m work -m "$(cat /proc/sys/kernel/random/uu
 	until_says '"type":"approval","tool":"git push"'
 	[ -z "$(ref agent/two)" ]
 	api GET "/v1/runs/$RUN/events?format=lines&follow=0" | grep '"type":"approval"' | grep 'refs/heads/agent/two' | grep -q '"subject":"work"'
+	# the same in words, for whoever reads along
+	"$CCBOX" runs "$RUN" 2>&1 | grep -q '> refs/heads/agent/two: a branch is made'
 	"$CCBOX" agent approve "$RUN"
 	lines=$(record)
 	[[ $lines == *'pushed 0'* ]]
 	[ -n "$(ref agent/two)" ]
+	# one with more than a question can hold
+	begin "for i in \$(seq 500); do echo \$i >file-with-a-rather-long-name-\$i; git add file-with-a-rather-long-name-\$i; [ \$((i % 10)) != 0 ] || git commit -qm \"work number \$i, with a rather long subject line that goes on and on\"; done; git push origin HEAD:refs/heads/agent/many 2>&1; echo pushed \$?"
+	until_says '"type":"approval"'
+	api GET "/v1/runs/$RUN/events?format=lines&follow=0" | grep '"type":"approval"' | grep -q '"commitCount":50,.*"statIsCut":true'
+	"$CCBOX" agent approve "$RUN"
+	lines=$(record)
+	[[ $lines == *'pushed 0'* ]]
+	[ -n "$(ref agent/many)" ]
 	begin "$COMMIT; git push origin HEAD:refs/heads/agent/three 2>&1; echo pushed \$?"
 	until_says '"type":"approval"'
 	"$CCBOX" agent approve "$RUN" --deny
