@@ -175,6 +175,7 @@ void cc_push_advertise(struct cc_push_conn *conn, size_t repo_at)
 	if (read_advertisement(stream, &advert, conn, &err) == CC_OK) {
 		remember(gate, repo_at, &advert);
 		cc_push_conn_end(conn);
+		cc_push_gather(gate, repo_at); /* while the client makes its pack */
 	} else {
 		conn->broken = true; /* the client sees that it is cut off */
 	}

@@ -38,7 +38,7 @@ struct cc_push_wait {
 
 struct cc_pushgate {
 	int link;
-	char *run_id, *secret, *dir, *root, *objects;
+	char *run_id, *secret, *dir, *root, *objects, *copy;
 	struct cc_strv repositories;
 	struct cc_rules *rules;
 	struct cc_push_rules push;
@@ -153,6 +153,14 @@ CC_MUST enum cc_code cc_push_blob(struct cc_push *push, struct cc_view id, struc
 /* Begins a git of the quarantine whose output is read here. in: its input, or -1. */
 CC_MUST enum cc_code cc_push_git(struct cc_push *push, const char *const *words, int in, struct cc_child *out_child,
 				 int *out_fd, struct cc_err *err);
+/* An empty bare repository in dir, which is made; and whose objects one borrows. Between enter and leave. */
+CC_MUST enum cc_code cc_push_repository(const char *dir, size_t oid, struct cc_err *err);
+CC_MUST enum cc_code cc_push_lenders(const struct cc_pushgate *gate, size_t oid, struct cc_strv *out,
+				     struct cc_err *err);
+/* The one pack of the repository dir goes to what later pushes build on. */
+void cc_push_keep(struct cc_pushgate *gate, const char *dir, size_t oid);
+/* gather.c: after the upstream has said what it has. */
+void cc_push_gather(struct cc_pushgate *gate, size_t repo_at);
 /* What the upstream may have now lies there for the run's later pushes, which build on it. It decides nothing: what the
  * upstream has is what it says. */
 void cc_push_quarantine_keep(struct cc_push *push);

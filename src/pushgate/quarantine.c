@@ -45,30 +45,40 @@ enum cc_code cc_push_spool_open(struct cc_push *push, struct cc_err *err)
 #define KEPT "kept-"
 
 /* What git init would make, without a process. */
-static enum cc_code make_repository(struct cc_push *push, struct cc_err *err)
+enum cc_code cc_push_repository(const char *dir, size_t oid, struct cc_err *err)
 {
 	static const char *const dirs[] = {"", "/objects", "/objects/info", "/objects/pack", "/refs"};
-	const char *config = push->list.oid == CC_PUSH_OID ? "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
-							     "[extensions]\n\tobjectformat = sha256\n"
-							   : "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
-	static const char *const below[] = {"", "/pack"};
+	const char *config = oid == CC_PUSH_OID ? "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
+						  "[extensions]\n\tobjectformat = sha256\n"
+						: "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 	enum cc_code code = CC_OK;
 	char path[PATH_MAX];
 
-	for (size_t i = 0; i < CC_COUNT(below); i++)
-		if ((size_t)snprintf(path, sizeof(path), "%s/" KEPT "%zu%s", push->gate->dir, push->list.oid,
-				     below[i]) >= sizeof(path) ||
-		    (mkdir(path, 0700) < 0 && errno != EEXIST))
-			return cc_fail(err, CC_ESYS, errno, "a directory for the run's pushes");
 	for (size_t i = 0; i < CC_COUNT(dirs); i++) {
 
-		if ((size_t)snprintf(path, sizeof(path), "%s%s", push->dir, dirs[i]) >= sizeof(path) ||
-		    mkdir(path, 0700) < 0)
+		if ((size_t)snprintf(path, sizeof(path), "%s%s", dir, dirs[i]) >= sizeof(path) || mkdir(path, 0700) < 0)
 			return cc_fail(err, CC_ESYS, errno, "a directory for the push");
 	}
-	code = cc_files_write(push->dir, "config", cc_view_of(config), err);
+	code = cc_files_write(dir, "config", cc_view_of(config), err);
 	if (code == CC_OK)
-		code = cc_files_write(push->dir, "HEAD", cc_view_of("ref: refs/heads/none\n"), err);
+		code = cc_files_write(dir, "HEAD", cc_view_of("ref: refs/heads/none\n"), err);
+	return code;
+}
+
+enum cc_code cc_push_lenders(const struct cc_pushgate *gate, size_t oid, struct cc_strv *out, struct cc_err *err)
+{
+	static const char *const below[] = {"", "/pack"};
+	enum cc_code code;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < CC_COUNT(below); i++)
+		if ((size_t)snprintf(path, sizeof(path), "%s/" KEPT "%zu%s", gate->dir, oid, below[i]) >=
+			    sizeof(path) ||
+		    (mkdir(path, 0700) < 0 && errno != EEXIST))
+			return cc_fail(err, CC_ESYS, errno, "a directory for the run's pushes");
+	code = cc_strv_pushf(out, err, "%s/%s%zu", gate->dir, KEPT, oid);
+	if (code == CC_OK && gate->objects)
+		code = cc_strv_pushf(out, err, "%s/objects", gate->objects);
 	return code;
 }
 
@@ -81,9 +91,7 @@ static enum cc_code borrow(struct cc_push *push, struct cc_err *err)
 	struct cc_buf text;
 	enum cc_code code;
 
-	code = cc_strv_pushf(&lenders, err, "%s/%s%zu", push->gate->dir, KEPT, push->list.oid);
-	if (code == CC_OK && push->gate->objects)
-		code = cc_strv_pushf(&lenders, err, "%s/objects", push->gate->objects);
+	code = cc_push_lenders(push->gate, push->list.oid, &lenders, err);
 	if (code == CC_OK)
 		code = cc_stock_borrow(push->dir, &lenders, err);
 	cc_strv_done(&lenders);
@@ -154,7 +162,7 @@ enum cc_code cc_push_quarantine_open(struct cc_push *push, struct cc_err *err)
 
 	if (code != CC_OK)
 		return code;
-	code = make_repository(push, err);
+	code = cc_push_repository(push->dir, push->list.oid, err);
 	if (code == CC_OK)
 		code = borrow(push, err);
 	if (code == CC_OK)
@@ -326,7 +334,7 @@ enum cc_code cc_push_blob(struct cc_push *push, struct cc_view id, struct cc_buf
 }
 
 /* The index last: git looks for it, and takes the others to be there. */
-static void keep_files(struct cc_push *push, int from, int to)
+static void keep_files(struct cc_pushgate *gate, int from, int to)
 {
 	static const char *const ends[] = {".rev", ".pack", ".idx"};
 	DIR *list = fdopendir(from);
@@ -342,8 +350,8 @@ static void keep_files(struct cc_push *push, int from, int to)
 				(void)cc_str_put(names[i], sizeof(names[i]), entry->d_name);
 				size += st.st_size;
 			}
-	if (push->gate->kept + size <= push->gate->max_bytes) {
-		push->gate->kept += size;
+	if (gate->kept + size <= gate->max_bytes) {
+		gate->kept += size;
 		for (size_t i = 0; i < CC_COUNT(ends); i++)
 			if (names[i][0])
 				(void)!renameat(from, names[i], to, names[i]);
@@ -352,24 +360,30 @@ static void keep_files(struct cc_push *push, int from, int to)
 		closedir(list);
 }
 
-void cc_push_quarantine_keep(struct cc_push *push)
+void cc_push_keep(struct cc_pushgate *gate, const char *dir, size_t oid)
 {
 	char path[PATH_MAX];
 	struct cc_err err;
 	int from = -1;
 	CC_AUTO_FD to = -1;
 
-	if (!cc_push_has_pack(&push->list) || cc_push_enter(push->gate, &err) != CC_OK)
+	if (cc_push_enter(gate, &err) != CC_OK)
 		return;
-	if ((size_t)snprintf(path, sizeof(path), "%s/objects/pack", push->dir) < sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/objects/pack", dir) < sizeof(path))
 		from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if ((size_t)snprintf(path, sizeof(path), "%s/" KEPT "%zu/pack", push->gate->dir, push->list.oid) < sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/" KEPT "%zu/pack", gate->dir, oid) < sizeof(path))
 		to = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (from >= 0 && to >= 0)
-		keep_files(push, from, to);
+		keep_files(gate, from, to);
 	else
 		cc_fd_close(&from);
-	cc_push_leave(push->gate);
+	cc_push_leave(gate);
+}
+
+void cc_push_quarantine_keep(struct cc_push *push)
+{
+	if (cc_push_has_pack(&push->list))
+		cc_push_keep(push->gate, push->dir, push->list.oid);
 }
 
 void cc_push_quarantine_done(struct cc_push *push)

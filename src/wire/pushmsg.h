@@ -2,11 +2,13 @@
  * SOCK_SEQPACKET message (os/peer), named by "m".
  *
  * daemon -> gateway
- *   start    {}             fds: memfile {runId, secret, dir, objects, root, rules, repositories:[], push:[],
+ *   start    {}             fds: memfile {runId, secret, dir, objects, [copy], root, rules, repositories:[], push:[],
  *                           [maxBytes], [waitSeconds]}; first, once
  *     dir           an empty directory of its own (0700), for what has to lie on a disk while it is looked at
  *     objects       a git directory whose objects may be borrowed, which nothing of the run can write; or null. What
  *                   the upstream has and this has not cannot be looked at, and is refused
+ *     copy          the run's own git directory, out of whose objects comes what the upstream has named and objects has
+ *                   not, hashed anew; nothing else of it is read
  *     root, rules   where the trees would be checked out, a bind of rules (wire/ruleset)
  *     repositories  "host/owner/name" as the upstream spells them, no others are pushed to
  *     push          the rules of push/rule.h; an empty list asks or denies

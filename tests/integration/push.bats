@@ -325,6 +325,41 @@ bats_require_minimum_version 1.5.0
 	refused
 }
 
+@test "what the run itself has fetched from its upstream is known, hashed anew; what was swapped there is not" {
+	EXTRA=",\"copy\":\"$BASE/agent/.git\""
+	gateway "$ALL"
+	git clone -q "$UP" "$BASE/else"
+	echo else >"$BASE/else/else.txt"
+	git -C "$BASE/else" add -A
+	git -C "$BASE/else" commit -q -m else
+	git -C "$BASE/else" push -q origin main
+	git pull -q "$UP" main
+	change b.txt
+	git push -q origin main
+	[ "$(up main)" = "$(git rev-parse HEAD)" ]
+	clean
+	# once more, and the tree of what was fetched is made to look as if it had the forbidden name already
+	git -C "$BASE/else" pull -q
+	git -C "$BASE/else" rm -q else.txt
+	git -C "$BASE/else" commit -q -m two
+	git -C "$BASE/else" push -q origin main
+	BEFORE=$(git -C "$UP" for-each-ref)
+	git pull -q "$UP" main
+	was=$(git rev-parse 'HEAD^{tree}')
+	git update-index --add --cacheinfo "100644,$(echo x | git hash-object -w --stdin),.env"
+	with=$(git write-tree)
+	git update-ref HEAD "$(git commit-tree "$with" -p HEAD -m sly)"
+	chmod u+w ".git/objects/${was:0:2}/${was:2}"
+	cp ".git/objects/${with:0:2}/${with:2}" ".git/objects/${was:0:2}/${was:2}"
+	[ -z "$(git diff-tree -r HEAD^ HEAD)" ] # so it looks from there
+	run git push origin main
+	echo "$output"
+	[ "$status" -ne 0 ]
+	[ "$(git -C "$UP" for-each-ref)" = "$BEFORE" ]
+	[ "$(forwards)" = 1 ]
+	clean
+}
+
 @test "packs that leave something out: the parent, the tree, a link, the tag's commit; refused, whatever else is right" {
 	gateway "$ALL"
 	BEFORE=$(git -C "$UP" for-each-ref)
