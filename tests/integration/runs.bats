@@ -370,6 +370,21 @@ pid_of() {
 	down
 }
 
+@test "SIGKILL of the agent alone, from outside: the run failed, what it had started goes too" {
+	fake
+	begin claude hang
+	until_says hanging
+	agent=
+	for pid in $(pgrep -u "$(id -u)" -f "$BASE/bin/claude"); do
+		[[ $(tr '\0' ' ' <"/proc/$pid/cmdline") != *python3\ "$BASE"/bin/claude* ]] || agent=$pid
+	done
+	kill -KILL "$agent"
+	record | grep -q '"record":"end","exitCode":137,"reason":"failed"'
+	nothing_left
+	no pgrep -u "$(id -u)" -f "$BASE/bin/claude"
+	down
+}
+
 @test "SIGKILL of the daemon: nothing is left, and the next one records the run as lost" {
 	fake
 	begin claude hang
