@@ -237,6 +237,17 @@ static enum cc_push_step cert_line(struct cc_push_list *list, struct cc_view lin
 	return CC_PUSH_MORE;
 }
 
+static enum cc_push_step take_option(struct cc_push_list *list, struct cc_view data, struct cc_err *err)
+{
+	if (list->options.count == CC_PUSH_OPTIONS)
+		return bad(err, "more than 100 options");
+	if (memchr(data.ptr ? data.ptr : "", '\0', data.len))
+		return bad(err, "a zero byte in an option");
+	while (data.len && data.ptr[data.len - 1] == '\n')
+		data.len--;
+	return cc_strv_push_view(&list->options, data, err) == CC_OK ? CC_PUSH_MORE : CC_PUSH_BAD;
+}
+
 static enum cc_push_step on_data(struct cc_push_list *list, struct cc_view data, struct cc_err *err)
 {
 	struct cc_view line, words;
@@ -244,7 +255,7 @@ static enum cc_push_step on_data(struct cc_push_list *list, struct cc_view data,
 	if (list->place == CC_PUSH_AT_SHALLOWS)
 		return first_line(list, data, err);
 	if (list->place == CC_PUSH_AT_OPTIONS)
-		return ++list->options > CC_PUSH_OPTIONS ? bad(err, "more than 100 options") : CC_PUSH_MORE;
+		return take_option(list, data, err);
 	if (split(data, &line, &words))
 		return bad(err, "a zero byte");
 	if (list->place == CC_PUSH_AT_CERT_END)
@@ -297,5 +308,6 @@ void cc_push_list_done(struct cc_push_list *list)
 	for (size_t i = 0; i < list->count; i++)
 		free(list->items[i].ref);
 	free(list->items);
+	cc_strv_done(&list->options);
 	*list = (struct cc_push_list){0};
 }

@@ -44,7 +44,8 @@ struct cc_push_list {
 	size_t oid; /* digits of an id here: 40 or 64; 0: none seen */
 	bool report, report_v2, side_band, atomic, push_options, certified;
 	enum cc_push_place place;
-	size_t bytes, shallows, options;
+	size_t bytes, shallows;
+	struct cc_strv options; /* as they were sent, without their line end */
 };
 
 enum cc_push_step { CC_PUSH_MORE = 0, CC_PUSH_DONE, CC_PUSH_BAD };

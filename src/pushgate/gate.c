@@ -43,11 +43,13 @@ static enum cc_code take_document(struct cc_pushgate *gate, const struct cc_json
 	gate->root = cc_str_copy(cc_json_str(root, "root", NULL));
 	gate->objects = cc_str_copy(cc_json_str(root, "objects", NULL));
 	gate->copy = cc_str_copy(cc_json_str(root, "copy", NULL));
+	gate->base = cc_str_copy(cc_json_str(root, "base", NULL));
 	gate->max_bytes = cc_json_int(root, "maxBytes", BYTES);
 	gate->wait_ms = 1000 * (wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S);
 	if (!gate->run_id || !gate->secret || strlen(gate->secret) < SECRET_MIN || !gate->dir || gate->dir[0] != '/' ||
 	    !gate->root || gate->root[0] != '/' || (gate->objects && gate->objects[0] != '/') ||
-	    (gate->copy && gate->copy[0] != '/') || gate->max_bytes <= 0 || gate->wait_ms < 0)
+	    (gate->copy && gate->copy[0] != '/') || (gate->base && !cc_git_is_oid(gate->base)) ||
+	    gate->max_bytes <= 0 || gate->wait_ms < 0)
 		return cc_fail(err, CC_EPROTO, 0, "the start document is not whole");
 	code = take_list(cc_json_get(root, "repositories"), &gate->repositories, err);
 	if (code == CC_OK)

@@ -1,7 +1,7 @@
-/* gather.c - commits that the run has fetched from its upstream, and the checkout has not: a push that builds on them
- * could not be looked at. They come out of the run's copy, which the agent writes, so they are taken as a stranger's:
- * by the ids that the upstream has named itself, every object hashed anew. What was swapped in the copy has another id,
- * and is missing. */
+/* gather.c - what a push is looked at with: the commits that the upstream has named itself, as far as the checkout or
+ * the run's copy has them. Both are written by sessions, so they are taken as a stranger's: by id, out of a repository
+ * of ours that has no more of them than their objects, every object hashed anew. What was swapped has another id, and
+ * is missing; what says who a commit's parents are, beside the commit, is not asked. */
 #define _GNU_SOURCE
 #include "pushgate/inside.h"
 
@@ -19,14 +19,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ANSWER_MAX = 16 << 20, WANTED_MAX = 200, GATHER_MS = 120000, TICK_MS = 500 };
+enum { ANSWER_MAX = 16 << 20, WANTED_MAX = 200, GATHER_MS = 600000, SHALLOW_MAX = 8 << 20, TICK_MS = 500 };
 
 struct gather {
 	struct cc_pushgate *gate;
 	size_t oid;
 	char name[32], other_name[32];
 	char own[PATH_MAX]; /* has what pushes are looked at with */
-	char his[PATH_MAX]; /* ours as well, but for its objects: those of the copy */
+	char his[PATH_MAX]; /* ours as well, but for its objects */
 };
 
 static enum cc_code make(struct gather *gather, const char *dir, const struct cc_strv *lenders, struct cc_err *err)
@@ -36,9 +36,36 @@ static enum cc_code make(struct gather *gather, const char *dir, const struct cc
 	return code == CC_OK ? cc_stock_borrow(dir, lenders, err) : code;
 }
 
+/* Where their histories end, which decides nothing: what lies beyond is not there, and whoever needs it fetches first.
+ */
+static enum cc_code copy_shallow(struct gather *gather, const char *const from[2], struct cc_err *err)
+{
+	struct cc_buf all, one;
+	enum cc_code code = CC_OK;
+	char path[PATH_MAX];
+
+	cc_buf_init(&all, 2 * SHALLOW_MAX);
+	for (size_t i = 0; code == CC_OK && i < 2; i++) {
+		if (!from[i] || (size_t)snprintf(path, sizeof(path), "%s/shallow", from[i]) >= sizeof(path))
+			continue;
+		cc_buf_init(&one, SHALLOW_MAX);
+		code = cc_fd_read_file(path, &one, err);
+		if (code == CC_OK)
+			cc_buf_add(&all, one.data ? one.data : "", one.len);
+		if (code == CC_ENOTFOUND)
+			code = CC_OK;
+		cc_buf_done(&one);
+	}
+	if (code == CC_OK && all.len)
+		code = cc_files_write(gather->his, "shallow", cc_buf_view(&all), err);
+	cc_buf_done(&all);
+	return code;
+}
+
 static enum cc_code make_both(struct gather *gather, struct cc_err *err)
 {
 	struct cc_pushgate *gate = gather->gate;
+	const char *const from[] = {gate->objects, gate->copy};
 	struct cc_strv own = {0}, his = {0};
 	enum cc_code code = cc_push_enter(gate, err);
 
@@ -51,12 +78,15 @@ static enum cc_code make_both(struct gather *gather, struct cc_err *err)
 		code = cc_fail(err, CC_EINVAL, 0, "%.100s is too long", gate->dir);
 	if (code == CC_OK)
 		code = cc_push_lenders(gate, gather->oid, &own, err);
-	if (code == CC_OK)
-		code = cc_strv_pushf(&his, err, "%s/objects", gate->copy);
+	for (size_t i = 0; code == CC_OK && i < 2; i++)
+		if (from[i])
+			code = cc_strv_pushf(&his, err, "%s/objects", from[i]);
 	if (code == CC_OK)
 		code = make(gather, gather->own, &own, err);
 	if (code == CC_OK)
 		code = make(gather, gather->his, &his, err);
+	if (code == CC_OK)
+		code = copy_shallow(gather, from, err);
 	cc_push_leave(gate);
 	cc_strv_done(&own);
 	cc_strv_done(&his);
@@ -140,7 +170,9 @@ static enum cc_code look(struct gather *gather, const char *dir, const struct cc
 
 static enum cc_code fetch(struct gather *gather, const struct cc_buf *ids, struct cc_err *err)
 {
-	static const char *const first[] = {"-c", "fetch.unpackLimit=1", "-c", "core.fsync=none", CC_GIT_FETCH};
+	/* what git finds fault with in an old history is the upstream's affair; that ids are right is not a setting */
+	static const char *const first[] = {"-c", "fetch.fsckObjects=false", "-c",        "transfer.fsckObjects=false",
+					    "-c", "core.fsync=none",         CC_GIT_FETCH};
 	const struct cc_buf nothing = {0};
 	struct cc_strv words = {0};
 	struct cc_buf said;
@@ -162,7 +194,8 @@ static enum cc_code fetch(struct gather *gather, const struct cc_buf *ids, struc
 	return code;
 }
 
-/* What the upstream has said last, an id a line. */
+/* What the upstream has said last, an id a line; first what the run began with, which the upstream may have gone
+ * beyond. */
 static size_t list_tips(struct cc_pushgate *gate, size_t repo_at, struct cc_buf *out)
 {
 	const struct cc_push_advert *known = &gate->known[repo_at];
@@ -170,6 +203,8 @@ static size_t list_tips(struct cc_pushgate *gate, size_t repo_at, struct cc_buf 
 
 	pthread_mutex_lock(&gate->lock);
 	oid = known->count ? strlen(known->tips[0]) : 0;
+	if (oid && gate->base && strlen(gate->base) == oid)
+		cc_buf_addf(out, "%s\n", gate->base);
 	for (size_t i = 0; i < known->count; i++)
 		cc_buf_addf(out, "%s\n", known->tips[i]);
 	pthread_mutex_unlock(&gate->lock);
@@ -183,7 +218,7 @@ void cc_push_gather(struct cc_pushgate *gate, size_t repo_at)
 	struct cc_err err = {0};
 	enum cc_code code = CC_OK;
 
-	if (!gate->copy)
+	if (!gate->copy && !gate->objects)
 		return;
 	cc_buf_init(&tips, ANSWER_MAX);
 	cc_buf_init(&missing, ANSWER_MAX);

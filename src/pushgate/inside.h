@@ -38,7 +38,7 @@ struct cc_push_wait {
 
 struct cc_pushgate {
 	int link;
-	char *run_id, *secret, *dir, *root, *objects, *copy;
+	char *run_id, *secret, *dir, *root, *objects, *copy, *base;
 	struct cc_strv repositories;
 	struct cc_rules *rules;
 	struct cc_push_rules push;

@@ -345,9 +345,17 @@ static enum cc_code gather(struct cc_push *push, const char *const *words, int i
 enum cc_code cc_push_describe(struct cc_push *push, struct cc_err *err)
 {
 	const char *const subjects[] = {"log", "-z", "-n50", "--format=%H %s", "--ignore-missing", "--stdin", NULL};
-	const char *const each[] = {"log",           "-n50",       "--stat=100",    "--format=%h %s",
-				    "--no-ext-diff", "--no-color", "--no-textconv", "--ignore-missing",
-				    "--stdin",       NULL};
+	const char *const each[] = {"log",
+				    "-n50",
+				    "-m",
+				    "--stat=100",
+				    "--format=%h %s",
+				    "--no-ext-diff",
+				    "--no-color",
+				    "--no-textconv",
+				    "--ignore-missing",
+				    "--stdin",
+				    NULL};
 	struct cc_buf stat, lines;
 	enum cc_code code = CC_OK;
 

@@ -1,5 +1,6 @@
-/* quarantine.c - where the pack of a push lies while it is looked at: a bare repository of our own that borrows the
- * objects of the checkout, gone afterwards. git reads the pack while it arrives. */
+/* quarantine.c - where the pack of a push lies while it is looked at: a bare repository of our own, gone afterwards,
+ * that borrows what gather.c and earlier pushes have left and nothing of a checkout: sessions may write in those, and
+ * an object that was swapped there would hide a change. git reads the pack while it arrives. */
 #define _GNU_SOURCE
 #include "pushgate/inside.h"
 
@@ -20,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FEED_MS = 120000, INDEX_MS = 900000, SHALLOW_MAX = 8 << 20, COMPLAINT = 4096, NAME = 200 };
+enum { FEED_MS = 120000, INDEX_MS = 900000, COMPLAINT = 4096, NAME = 200 };
 
 enum cc_code cc_push_spool_open(struct cc_push *push, struct cc_err *err)
 {
@@ -68,7 +69,6 @@ enum cc_code cc_push_repository(const char *dir, size_t oid, struct cc_err *err)
 enum cc_code cc_push_lenders(const struct cc_pushgate *gate, size_t oid, struct cc_strv *out, struct cc_err *err)
 {
 	static const char *const below[] = {"", "/pack"};
-	enum cc_code code;
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < CC_COUNT(below); i++)
@@ -76,34 +76,18 @@ enum cc_code cc_push_lenders(const struct cc_pushgate *gate, size_t oid, struct 
 			    sizeof(path) ||
 		    (mkdir(path, 0700) < 0 && errno != EEXIST))
 			return cc_fail(err, CC_ESYS, errno, "a directory for the run's pushes");
-	code = cc_strv_pushf(out, err, "%s/%s%zu", gate->dir, KEPT, oid);
-	if (code == CC_OK && gate->objects)
-		code = cc_strv_pushf(out, err, "%s/objects", gate->objects);
-	return code;
+	return cc_strv_pushf(out, err, "%s/%s%zu", gate->dir, KEPT, oid);
 }
 
-/* The objects of the checkout, and where its history ends. What the client says of that is its own affair: a history
- * that it cuts off is looked at all the same. */
 static enum cc_code borrow(struct cc_push *push, struct cc_err *err)
 {
-	char path[PATH_MAX];
 	struct cc_strv lenders = {0};
-	struct cc_buf text;
-	enum cc_code code;
+	enum cc_code code = cc_push_lenders(push->gate, push->list.oid, &lenders, err);
 
-	code = cc_push_lenders(push->gate, push->list.oid, &lenders, err);
 	if (code == CC_OK)
 		code = cc_stock_borrow(push->dir, &lenders, err);
 	cc_strv_done(&lenders);
-	if (code != CC_OK || !push->gate->objects ||
-	    (size_t)snprintf(path, sizeof(path), "%s/shallow", push->gate->objects) >= sizeof(path))
-		return code;
-	cc_buf_init(&text, SHALLOW_MAX);
-	code = cc_fd_read_file(path, &text, err);
-	if (code == CC_OK)
-		code = cc_files_write(push->dir, "shallow", cc_buf_view(&text), err);
-	cc_buf_done(&text);
-	return code == CC_ENOTFOUND ? CC_OK : code;
+	return code;
 }
 
 static enum cc_code start_indexer(struct cc_push *push, struct cc_err *err)

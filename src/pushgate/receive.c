@@ -156,14 +156,8 @@ static bool known(struct cc_push *push)
 /* The pack is there, or none is needed: what does it say? */
 static enum cc_code judge(struct cc_push *push, struct cc_err *err)
 {
-	enum cc_code code = CC_OK;
-
 	cc_push_by_size(push);
-	if (push->verdict == CC_PUSH_DENY || !cc_push_has_pack(&push->list))
-		return CC_OK;
-	if (!known(push))
-		code = cc_push_learn(push->gate, push->repo_at, push, err);
-	return code == CC_OK ? cc_push_judge(push, err) : code;
+	return push->verdict == CC_PUSH_DENY || !cc_push_has_pack(&push->list) ? CC_OK : cc_push_judge(push, err);
 }
 
 /* True: it may go on. */
@@ -171,6 +165,12 @@ static bool decide(struct cc_push *push, size_t used, struct cc_err *err)
 {
 	enum cc_code code = cc_push_spool_open(push, err);
 
+	/* git has asked before what is there; another client may not have */
+	if (code == CC_OK && cc_push_has_pack(&push->list) && !known(push)) {
+		code = cc_push_learn(push->gate, push->repo_at, push, err);
+		if (code == CC_OK)
+			cc_push_gather(push->gate, push->repo_at);
+	}
 	if (code == CC_OK)
 		code = spool(push, cc_buf_view(&push->head), err);
 	if (code == CC_OK)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What goes into one string of a run's record; a longer one could not be put to a person (src/agents/event.h). */
-enum { REFS_SHOWN = 100, STAT_SHOWN = 1900 };
+enum { REFS_SHOWN = 100, STAT_SHOWN = 1900, COMMITS_SHOWN = 50 };
 
 static void write_refs(const struct cc_push *push, struct cc_jsonw *w)
 {
@@ -54,6 +54,8 @@ static void write_push(const struct cc_push *push, struct cc_jsonw *w, const cha
 	cc_jsonw_kstr(w, "repository", push->repo);
 	cc_jsonw_kstr(w, "rule", push->rule);
 	cc_jsonw_kstr(w, "reason", push->sentence);
+	if (push->list.options.count)
+		cc_jsonw_kstrv(w, "options", &push->list.options);
 	write_refs(push, w);
 }
 
@@ -126,7 +128,7 @@ static enum cc_code send_question(struct cc_push *push, int64_t id, struct cc_er
 	cc_jsonw_end(&w);
 	cc_jsonw_key(&w, "stat");
 	cc_jsonw_view(&w, (struct cc_view){push->stat, len < STAT_SHOWN ? len : STAT_SHOWN});
-	if (len > STAT_SHOWN)
+	if (len > STAT_SHOWN || push->commits > COMMITS_SHOWN)
 		cc_jsonw_kbool(&w, "statIsCut", true);
 	write_findings(push, &w);
 	cc_jsonw_end(&w);
@@ -162,8 +164,12 @@ bool cc_push_ask(struct cc_push *push)
 			 wait.text[0] ? wait.text : "a person");
 		return true;
 	}
-	if (heard)
+	if (heard && strcmp(wait.text, "person") == 0)
 		return no(push, "a person was asked, and said no");
+	if (heard && strcmp(wait.text, "timeout") == 0)
+		return no(push, "a person was asked, and nobody answered");
+	if (heard)
+		return no(push, "a person would have to be asked, and was not: too much is asked at once");
 	if (!sent)
 		return no(push, "a person would have to be asked, and the question is too large");
 	begin(&w, &text, "settled", wait.id);

@@ -41,6 +41,10 @@ void cc_push_by_refs(struct cc_push *push, const bool *forced)
 		cc_push_lower(push, decision.verdict, decision.rule, "%.100s: %s (rule %.100s)", command->ref,
 			      cc_push_what_name(push->what[i]), decision.rule);
 	}
+	/* some forges open or merge requests by them, which is more than a push */
+	if (push->list.options.count)
+		cc_push_lower(push, CC_PUSH_ASK, "push:options", "push options are asked about (%.100s)",
+			      push->list.options.items[0]);
 }
 
 void cc_push_unknown(struct cc_push *push, size_t at)

@@ -179,11 +179,13 @@ void cc_job_answer(struct cc_job *job, int64_t number, bool allow, const char *b
 static void describe_push(const struct cc_json *e, struct cc_buf *out)
 {
 	const struct cc_json *refs = cc_json_get(e, "refs"), *commits = cc_json_get(e, "commits");
-	const struct cc_json *findings = cc_json_get(e, "findings");
+	const struct cc_json *findings = cc_json_get(e, "findings"), *options = cc_json_get(e, "options");
 
 	cc_buf_addf(out, "push to %s\n", cc_json_str(e, "repository", "?"));
 	for (const struct cc_json *ref = refs ? refs->child : NULL; ref; ref = ref->next)
 		cc_buf_addf(out, "%s: %s\n", cc_json_str(ref, "ref", "?"), cc_json_str(ref, "what", "?"));
+	for (const struct cc_json *one = options ? options->child : NULL; one; one = one->next)
+		cc_buf_addf(out, "push option: %s\n", one->text.ptr ? one->text.ptr : "?");
 	for (const struct cc_json *one = findings ? findings->child : NULL; one; one = one->next)
 		cc_buf_addf(out, "%s: %s\n", cc_json_str(one, "path", "?"), cc_json_str(one, "reason", "?"));
 	cc_buf_addf(out, "%lld commits\n", (long long)cc_json_int(e, "commitCount", 0));

@@ -78,10 +78,12 @@ static enum cc_code write_start(const struct cc_job *job, struct cc_buf *text, s
 		cc_jsonw_kstr(&w, "secret", job->push.secret);
 		cc_jsonw_kstr(&w, "dir", job->push.dir);
 		cc_jsonw_kstr(&w, "objects", lender(job, git_dir) ? git_dir : NULL);
-		if (job->copied && cc_str_put(git_dir, sizeof(git_dir) - 5, job->place)) {
+		if (cc_str_put(git_dir, sizeof(git_dir) - sizeof("/.git"), job->place)) {
 			memcpy(git_dir + strlen(git_dir), "/.git", sizeof("/.git"));
 			cc_jsonw_kstr(&w, "copy", git_dir);
 		}
+		if (job->copied && job->tree.base[0])
+			cc_jsonw_kstr(&w, "base", job->tree.base);
 		cc_jsonw_kstr(&w, "root", root);
 		cc_jsonw_key(&w, "rules");
 		cc_ruleset_write(&w, judge.prepared.rules);

@@ -36,6 +36,10 @@ static const char *const settings[] = {
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"core.alternateRefsCommand=true",
+	/* what a repository says beside its commits of who their parents are, and beside its packs of where things lie
+	 */
+	"core.commitGraph=false",
+	"core.multiPackIndex=false",
 	"commit.gpgSign=false",
 	"submodule.recurse=false",
 	"safe.directory=*",

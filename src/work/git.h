@@ -33,7 +33,8 @@ CC_MUST enum cc_code cc_git_persons(struct cc_git *git, char *const *env, struct
 /* Objects out of another repository, whatever it says of itself; then its directory and what is wanted. The one end
  * reads nothing of the person's either, and offers every object that is asked for by its id. */
 #define CC_GIT_UPLOAD                                                                                                  \
-	"--upload-pack=git -c uploadpack.allowAnySHA1InWant=true -c safe.directory=* -c protocol.allow=never upload-pack"
+	"--upload-pack=git -c uploadpack.allowAnySHA1InWant=true -c safe.directory=* -c protocol.allow=never "         \
+	"-c core.commitGraph=false -c core.multiPackIndex=false upload-pack"
 #define CC_GIT_FETCH                                                                                                   \
 	CC_GIT_FILES, "fetch", "-q", "--no-tags", "--update-shallow", "--no-write-fetch-head",                         \
 		"--no-recurse-submodules", CC_GIT_UPLOAD

@@ -16,7 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LIST_MAX = 256 << 20, STAT_MAX = 1 << 20, FINDINGS_MAX = 10000, LINKS_MAX = 2000, TARGET_MAX = 8192 };
+enum {
+	LIST_MAX = 256 << 20,
+	STAT_MAX = 1 << 20,
+	FINDINGS_MAX = 10000,
+	LINKS_MAX = 2000,
+	TARGET_MAX = 8192,
+	SHALLOW_MAX = 8 << 20
+};
 
 struct run {
 	const struct cc_review_ask *ask;
@@ -197,13 +204,47 @@ static enum cc_code keep_clean(struct run *run, int *out_end, pid_t *out_pid, st
 	return *out_pid < 0 ? cc_fail(err, CC_ESYS, errno, "a process") : CC_OK;
 }
 
+/* A shallow repository says of some commits that they have no parents. Below the base that is nobody's business; in the
+ * range it would hide what they stand on, and the agent may have written it. */
+static enum cc_code check_whole(struct run *run, const char *range, struct cc_err *err)
+{
+	const char *words[] = {"rev-list", "--end-of-options", range, NULL};
+	struct cc_buf cut, commits;
+	char path[PATH_MAX];
+	enum cc_code code;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/shallow", run->dir) >= sizeof(path))
+		return cc_fail(err, CC_EINVAL, 0, "%.200s is too long", run->dir);
+	cc_buf_init(&cut, SHALLOW_MAX);
+	code = cc_fd_read_file(path, &cut, err);
+	if (code == CC_OK && cut.len) {
+		code = cc_git_run(&run->git, run->dir, LIST_MAX, &commits, words, err);
+		for (size_t at = 0; code == CC_OK && at < cut.len;) {
+			size_t len = strcspn(cut.data + at, "\n");
+
+			if (len && commits.len && memmem(commits.data, commits.len, cut.data + at, len))
+				code = cc_fail(
+					err, CC_EPOLICY, 0,
+					"the history is cut off at %.12s (a shallow repository): what that commit "
+					"stands on cannot be looked at; git fetch --unshallow first",
+					cut.data + at);
+			at += len + 1;
+		}
+		cc_buf_done(&commits);
+	}
+	cc_buf_done(&cut);
+	return code == CC_ENOTFOUND ? CC_OK : code;
+}
+
 static enum cc_code look(struct run *run, const char *base, const char *head, struct cc_err *err)
 {
 	char range[2 * CC_REVIEW_OID + 4];
 	enum cc_code code;
 
 	snprintf(range, sizeof(range), "%s%s%s", base ? base : "", base ? ".." : "", head);
-	code = judge_all(run, range, err);
+	code = check_whole(run, range, err);
+	if (code == CC_OK)
+		code = judge_all(run, range, err);
 	return code == CC_OK ? summarise(run, base, head, err) : code;
 }
 

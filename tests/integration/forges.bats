@@ -198,6 +198,16 @@ COMMIT='git commit -q --allow-empty -m work -m "$(cat /proc/sys/kernel/random/uu
 	down
 }
 
+@test "a run in the directory itself pushes in the same way" {
+	forges '[{"ref":"agent/**","verdict":"allow"}]'
+	RUN=$(api POST /v1/runs -d "{\"agent\":\"claude\",\"prompt\":\"run git commit -q --allow-empty -m here; git push origin HEAD:refs/heads/agent/in 2>&1; echo pushed \$?\",\"directory\":\"$PWD\"}" | field runId)
+	lines=$(record)
+	[[ $lines == *'pushed 0'* ]]
+	[ "$(ref agent/in)" = "$(git rev-parse HEAD)" ]
+	taken_back
+	down
+}
+
 @test "without a sandbox there is no gateway, and the record says so; the token is there for its time" {
 	forges '[{"ref":"**","verdict":"allow"}]' --sandbox off
 	begin "env | grep -c '^GH_ENTERPRISE_TOKEN=ghs_'; env | grep -c pushInsteadOf"

@@ -31,6 +31,7 @@ bats_require_minimum_version 1.5.0
 	run git push origin main
 	[ "$status" -ne 0 ] # git itself
 	git push -q --force -o ci.skip origin main
+	grep '^ask ' "$BASE/log" | grep -q '"options": \["ci.skip"\]'
 	[ "$(up main)" = "$(git rev-parse HEAD)" ]
 	git push -q --atomic origin HEAD:refs/heads/a HEAD:refs/heads/b
 	git push -q origin :a
@@ -107,7 +108,7 @@ bats_require_minimum_version 1.5.0
 	grep '^ask ' "$BASE/log" | grep -q '"subject": "change b.txt"'
 	grep '^ask ' "$BASE/log" | grep -q '"ref": "refs/heads/main", "what": "a branch goes on"'
 	grep '^ask ' "$BASE/log" | grep -q '"commitCount": 1'
-	grep '^event ' "$BASE/log" | grep -q '"reason": "allowed by ann"'
+	grep '^event ' "$BASE/log" | grep -q '"reason": "allowed by person"'
 	BEFORE=$(git -C "$UP" for-each-ref)
 	: >"$BASE/log"
 	git commit -q --amend -m other
@@ -299,7 +300,7 @@ bats_require_minimum_version 1.5.0
 	refused
 }
 
-@test "a commit that a stranger has put into the upstream, not onto a branch, is looked at when it is to become one" {
+@test "a commit that a stranger has put into the upstream, not onto a branch, does not become one unseen" {
 	gateway "$ALL"
 	blob=$(echo evil | git hash-object -w --stdin)
 	crafted "100644 blob $blob\t.env\n"
@@ -307,7 +308,7 @@ bats_require_minimum_version 1.5.0
 	git -C "$BASE/origin" fetch -q "$UP" refs/pull/1/head
 	BEFORE=$(git -C "$UP" for-each-ref)
 	run git push origin main:refs/heads/topic
-	[[ $output == *"commit $(git rev-parse main | cut -c1-12) has .env: "* ]]
+	[[ $output == *"is no commit that came with the push"* ]]
 	refused
 }
 
@@ -358,6 +359,38 @@ bats_require_minimum_version 1.5.0
 	[ "$(git -C "$UP" for-each-ref)" = "$BEFORE" ]
 	[ "$(forwards)" = 1 ]
 	clean
+}
+
+# planted : the checkout says of the forbidden commit's child that it stands on main, by a file that a session may write there
+planted() {
+	gateway "$ALL"
+	BEFORE=$(git -C "$UP" for-each-ref)
+	was=$(git rev-parse HEAD)
+	blob=$(echo evil | git hash-object -w --stdin)
+	crafted "100644 blob $blob\t.env\n"
+	child=$(git commit-tree -p main -m child "$was^{tree}")
+	git update-ref refs/heads/main "$child"
+	run git push origin main
+	[[ $output == *" has .env: "* ]]
+	refused
+}
+
+@test "what a session has written beside the commits of the checkout deceives nobody: shallow, a swapped tree" {
+	shallow() { git rev-parse main >"$BASE/origin/.git/shallow"; }
+	swapped() { # the tree that the forbidden one is compared with has the name already
+		tree=$(git rev-parse "$was^{tree}") with=$(git rev-parse 'main~1^{tree}')
+		git -C "$BASE/origin" fetch -q "$BASE/agent" main
+		chmod -f u+w "$BASE/origin/.git/objects/${tree:0:2}/${tree:2}"
+		cp "$BASE/agent/.git/objects/${with:0:2}/${with:2}" "$BASE/origin/.git/objects/${tree:0:2}/${tree:2}"
+	}
+	planted
+	for plant in shallow swapped; do
+		$plant
+		: >"$BASE/log"
+		run git push origin main
+		[[ $output == *" has .env: "* || $output == *"fetch first"* ]]
+		refused
+	done
 }
 
 @test "packs that leave something out: the parent, the tree, a link, the tag's commit; refused, whatever else is right" {

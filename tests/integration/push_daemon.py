@@ -98,7 +98,7 @@ def hear():
         if message['m'] == 'forward':
             threading.Thread(target=forward, args=(message, fds), daemon=True).start()
         elif message['m'] == 'ask' and answer != 'none':
-            send({'m': 'answer', 'id': message['id'], 'allow': answer == 'allow', 'by': 'ann'})
+            send({'m': 'answer', 'id': message['id'], 'allow': answer == 'allow', 'by': 'person'})
 
 
 def stop(*_):

@@ -45,6 +45,29 @@ review() { "$CCBOX" review "$@"; }
 	run -0 review HEAD~1..HEAD
 }
 
+@test "a history that is cut off inside the range is no review: shallow, a commit-graph" {
+	echo x >.env; git add -Af; git commit -qm in
+	in=$(git rev-parse HEAD)
+	git rm -q .env; git commit -qm out
+	out=$(git rev-parse HEAD)
+	# a graph of the same commit with another parent, as somebody may write it: git is told of it by its own means
+	git replace --graft "$out" "$(git rev-parse base)"
+	git -c core.commitGraph=true commit-graph write --reachable 2>/dev/null || true
+	git replace -d "$out" >/dev/null
+	run -1 review base..HEAD
+	[[ "$output" == *"refused .env; rule name:**/.env"*"commit ${in:0:12}"* ]]
+	rm -rf .git/objects/info/commit-graph*
+	echo "$out" >.git/shallow
+	[ -z "$(git log --format=%s base.. -- .env)" ] # so it looks from there
+	run review base..HEAD
+	[ "$status" -eq 125 ]
+	[[ "$output" == *"cut off at ${out:0:12}"*"shallow"* ]]
+	# where it is cut off below the base nothing is hidden
+	git rev-parse base >.git/shallow
+	run -1 review base..HEAD
+	[[ "$output" == *"refused .env"* ]]
+}
+
 @test "a merge is looked at from both sides; a submodule is refused" {
 	git checkout -q -b side base; echo x >x.key; git add -Af; git commit -qm side
 	git checkout -q -b top base; echo y >y; git add y; git commit -qm top
