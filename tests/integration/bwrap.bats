@@ -110,7 +110,7 @@ for name in sys.argv[1:]:
 	run "$CCBOX" bwrap --ro-bind / / --bind "$PWD" "$PWD" --tmpfs "/usr/absent/$$" touch started
 	echo "$output"
 	[ "$status" -eq 125 ]
-	[[ $output == *"could not set up the inside of the sandbox: "*"bwrap: "* ]]
+	[[ $output == *"could not start bubblewrap: bwrap: "* ]]
 	[[ $output != *listeners* ]]
 	run "$CCBOX" bwrap
 	[ "$status" -eq 125 ]

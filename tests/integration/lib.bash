@@ -20,6 +20,7 @@ no() { ! "$@"; }
 
 # serve COMMAND... : runs a server on the host until the end of the test; its port is the first line that it writes.
 serve() {
+	: >"$BASE/server.out" # not what the one before it wrote
 	"$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
 	SERVER=$!
 	PORT=

@@ -6,6 +6,8 @@ daemon() {
 	export XDG_DATA_HOME=$BASE/data
 	unset XDG_RUNTIME_DIR CC_SERVER_DATA_DIR
 	SOCK=$BASE/data/ccbox-server/run/server.sock
+	# before it starts: what the one before it said is not to be taken for its word
+	: >"$BASE/server.out"
 	# wrap: what it is started by, where a test says so
 	"${wrap[@]}" "$CC_SERVER" --port 0 "$@" >"$BASE/server.out" 2>"$BASE/server.err" 3>&- &
 	SERVER=$!

@@ -435,20 +435,24 @@ static bool init_gave_reason(struct cc_native_box *box, struct cc_err *why)
 	return given;
 }
 
-/* A broken pipe is only how we hear of it: what bubblewrap or a helper said on its way out is why. */
-static void explain(struct cc_native_box *box, struct cc_err *why)
+/* A broken pipe is only how we hear of it: what bubblewrap or a helper said on its way out is why. True: bubblewrap has
+ * ended, and which of our steps came upon that is chance. */
+static bool explain(struct cc_native_box *box, struct cc_err *why)
 {
 	struct pollfd gone = {.fd = box->bwrap.pidfd, .events = POLLIN};
+	bool theirs;
 
 	if (why->code != CC_EPROTO && why->code != CC_ESYS)
-		return;
+		return false;
 	if (box->bwrap.pid > 0)
 		poll(&gone, 1, LAST_WORDS_MS);
 	if (init_gave_reason(box, why))
-		return;
+		return false;
 	cc_native_read_diag(box);
-	if (box->diag_text.len && !strstr(why->what, box->diag_text.data))
+	theirs = box->diag_text.len && strncmp(box->diag_text.data, "bwrap: ", 7) == 0;
+	if (box->diag_text.len && (theirs || !strstr(why->what, box->diag_text.data)))
 		cc_fail(why, why->code, 0, "%s", box->diag_text.data);
+	return theirs;
 }
 
 enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_box, struct cc_err *err)
@@ -474,7 +478,8 @@ enum cc_code cc_native_launch(const struct cc_launch *how, struct cc_box **out_b
 		*out_box = &box->box;
 		return CC_OK;
 	}
-	explain(box, &why);
+	if (explain(box, &why))
+		step = CC_STEP_BWRAP;
 	cc_native_end(&box->box);
 	return cc_fail(err, code, 0, "could not %s: %s", steps[step].text, why.what);
 }
