@@ -38,6 +38,11 @@ teardown() {
 	type teardown_more >/dev/null 2>&1 && teardown_more
 	cd /
 	chmod -R u+rwX "$BASE" 2>/dev/null
+	# what was told to end a moment ago may make a last file meanwhile
+	for _ in $(seq 100); do
+		rm -rf "$BASE" 2>/dev/null && return 0
+		sleep 0.1
+	done
 	rm -rf "$BASE"
 }
 
