@@ -278,21 +278,7 @@ static enum cc_code judge_ends(struct cc_push *push, struct cc_err *err)
 
 enum cc_code cc_push_judge(struct cc_push *push, struct cc_err *err)
 {
-	const char *const words[] = {"log",
-				     "-z",
-				     "--raw",
-				     "-r",
-				     "-m",
-				     "--root",
-				     "--no-renames",
-				     "--no-abbrev",
-				     "--no-ext-diff",
-				     "--no-textconv",
-				     "--no-mailmap",
-				     "--format=%x01%H %P",
-				     "--ignore-missing",
-				     "--stdin",
-				     NULL};
+	const char *const words[] = {CC_GIT_ENTRIES, "--format=%x01%H %P", "--ignore-missing", "--stdin", NULL};
 	const struct cc_push_command *first = push->list.items;
 	bool minds = cc_push_minds_paths(&push->gate->push, push->repo);
 	bool *forced = calloc(push->list.count, sizeof(*forced));

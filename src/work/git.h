@@ -38,6 +38,11 @@ CC_MUST enum cc_code cc_git_persons(struct cc_git *git, char *const *env, struct
 #define CC_GIT_FETCH                                                                                                   \
 	CC_GIT_FILES, "fetch", "-q", "--no-tags", "--update-shallow", "--no-write-fetch-head",                         \
 		"--no-recurse-submodules", CC_GIT_UPLOAD
+/* Every entry of every commit, to each of its parents, as git's objects have it (review/objects.h reads it): nothing
+ * that a repository says of itself takes one away or shows it otherwise. The range, the format and its order follow. */
+#define CC_GIT_ENTRIES                                                                                                 \
+	"log", "-z", "--raw", "-r", "-m", "--root", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv",   \
+		"--no-mailmap"
 CC_MUST enum cc_code cc_git_run(const struct cc_git *git, const char *dir, size_t max, struct cc_buf *out,
 				const char *const *words, struct cc_err *err);
 /* Begins it with these three descriptors (-1: none), for who feeds it or reads it while it works. It ends with the

@@ -110,22 +110,7 @@ static enum cc_code judge(struct run *run, const struct cc_review_entry *entry, 
 /* Each commit of the range, not only the sum: what comes and goes again stays in the history. */
 static enum cc_code judge_all(struct run *run, const char *range, struct cc_err *err)
 {
-	const char *words[] = {"log",
-			       "-z",
-			       "--raw",
-			       "-r",
-			       "-m",
-			       "--root",
-			       "--no-renames",
-			       "--no-abbrev",
-			       "--no-ext-diff",
-			       "--no-textconv",
-			       "--no-mailmap",
-			       "--reverse",
-			       "--format=%x01%H",
-			       "--end-of-options",
-			       range,
-			       NULL};
+	const char *words[] = {CC_GIT_ENTRIES, "--reverse", "--format=%x01%H", "--end-of-options", range, NULL};
 	struct cc_view commit = {NULL, 0}, last = {NULL, 0};
 	struct cc_buf text;
 	size_t at = 0;
