@@ -213,27 +213,38 @@ static void emit_call(struct program *program, const struct cc_confine_call *cal
 	emit(program, RETURN(SECCOMP_RET_ERRNO | EPERM));
 }
 
-enum cc_code cc_confine_calls(const struct cc_confine_call *calls, size_t count, struct cc_err *err)
+/* The number of the call is loaded; those of another architecture and of x32 are not what the list means. */
+static void begin(struct program *program)
 {
-	static struct program program;
-	struct sock_fprog filter = {.filter = program.code};
+	program->len = 0;
+	emit(program, LOAD(arch));
+	emit(program, IF_EQUAL(NATIVE_ARCH, 1, 0));
+	emit(program, RETURN(SECCOMP_RET_KILL_PROCESS));
+	emit(program, LOAD(nr));
+	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1));
+	emit(program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+}
 
-	if (count > CALLS_MAX)
-		return cc_fail(err, CC_ELIMIT, 0, "%zu system calls", count);
-	program.len = 0;
-	emit(&program, LOAD(arch));
-	emit(&program, IF_EQUAL(NATIVE_ARCH, 1, 0));
-	emit(&program, RETURN(SECCOMP_RET_KILL_PROCESS));
-	emit(&program, LOAD(nr));
-	emit(&program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1));
-	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
-	for (size_t i = 0; i < count; i++)
-		emit_call(&program, &calls[i]);
-	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
-	filter.len = program.len;
+static enum cc_code install(struct program *program, struct cc_err *err)
+{
+	const struct sock_fprog filter = {.len = program->len, .filter = program->code};
+
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
 		return cc_fail(err, CC_ESYS, errno, "seccomp");
 	return CC_OK;
+}
+
+enum cc_code cc_confine_calls(const struct cc_confine_call *calls, size_t count, struct cc_err *err)
+{
+	static struct program program;
+
+	if (count > CALLS_MAX)
+		return cc_fail(err, CC_ELIMIT, 0, "%zu system calls", count);
+	begin(&program);
+	for (size_t i = 0; i < count; i++)
+		emit_call(&program, &calls[i]);
+	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	return install(&program, err);
 }
 
 /* What a lookup through NSS may read: its configuration, its modules, the run-time directories of resolvers. */
@@ -397,15 +408,8 @@ enum cc_code cc_confine_lookup_files(const char *own, struct cc_err *err)
 enum cc_code cc_confine_network(struct cc_err *err)
 {
 	static struct program program;
-	struct sock_fprog filter = {.filter = program.code};
 
-	program.len = 0;
-	emit(&program, LOAD(arch));
-	emit(&program, IF_EQUAL(NATIVE_ARCH, 1, 0));
-	emit(&program, RETURN(SECCOMP_RET_KILL_PROCESS));
-	emit(&program, LOAD(nr));
-	emit(&program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1));
-	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	begin(&program);
 	/* a ring makes sockets of its own */
 	emit(&program, IF_EQUAL(SYS_io_uring_setup, 0, 1));
 	emit(&program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
@@ -414,8 +418,5 @@ enum cc_code cc_confine_network(struct cc_err *err)
 	emit(&program, IF_EQUAL(AF_UNIX, 1, 0));
 	emit(&program, RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT));
 	emit(&program, RETURN(SECCOMP_RET_ALLOW));
-	filter.len = program.len;
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
-		return cc_fail(err, CC_ESYS, errno, "seccomp");
-	return CC_OK;
+	return install(&program, err);
 }
