@@ -193,10 +193,7 @@ void cc_job_revoke(struct cc_broker *broker, struct cc_job *job)
 	}
 	if (job->id < 0)
 		return;
-	cc_buf_init(&text, 4096);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "revoked");
+	cc_jsonw_message(&w, &text, 4096, "revoked");
 	cc_jsonw_kint(&w, "id", job->id);
 	cc_jsonw_kint(&w, "failed", failed);
 	cc_jsonw_end(&w);

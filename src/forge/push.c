@@ -98,10 +98,7 @@ static void answer_done(void *context, const struct cc_answer *answer)
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	cc_buf_init(&text, 4096);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "done");
+	cc_jsonw_message(&w, &text, 4096, "done");
 	cc_jsonw_kint(&w, "id", push->job->id);
 	cc_jsonw_kint(&w, "status", answer->status);
 	cc_jsonw_kstr(&w, "contentType", answer->type);

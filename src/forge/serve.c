@@ -38,10 +38,7 @@ void cc_reply_failed(struct cc_broker *broker, int64_t id, const struct cc_err *
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	cc_buf_init(&text, 8192);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "failed");
+	cc_jsonw_message(&w, &text, 8192, "failed");
 	if (id >= 0)
 		cc_jsonw_kint(&w, "id", id);
 	cc_jsonw_kint(&w, "code", err->code);
@@ -360,10 +357,7 @@ static void say_ready(struct cc_broker *broker)
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	cc_buf_init(&text, 32 << 10);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "ready");
+	cc_jsonw_message(&w, &text, 32 << 10, "ready");
 	cc_jsonw_key(&w, "hosts");
 	cc_jsonw_array(&w);
 	for (size_t i = 0; i < broker->config->count; i++)
@@ -423,16 +417,11 @@ enum cc_code cc_broker_run(struct cc_broker *broker, struct cc_err *err)
 
 static enum cc_code receive_start(struct cc_broker *broker, struct cc_err *err)
 {
-	static struct cc_peer_msg msg;
 	struct cc_buf text;
-	enum cc_code code = cc_peer_recv(broker->link, &msg, err);
+	enum cc_code code;
 
-	if (code != CC_OK)
-		return code;
 	cc_buf_init(&text, CC_FORGE_START_MAX);
-	code = msg.fd_count == 1 ? cc_fd_read_all(msg.fds[0], &text, err)
-				 : cc_fail(err, CC_EPROTO, 0, "a start without its document");
-	cc_peer_msg_close(&msg);
+	code = cc_peer_recv_file(broker->link, &text, err);
 	if (code == CC_OK)
 		code = cc_forge_config_read(cc_buf_view(&text), &broker->config, err);
 	cc_buf_done(&text);

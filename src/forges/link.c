@@ -151,10 +151,7 @@ enum cc_code cc_forges_put(struct cc_forges *forges, const struct cc_forges_ask 
 		return cc_fail(err, CC_ELIMIT, 0, "too many questions to forges at once");
 	if (forges->link < 0)
 		code = cc_forges_start(forges, err);
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", ask->what);
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, ask->what);
 	cc_jsonw_kint(&w, "id", forges->last + 1);
 	cc_jsonw_kstr(&w, "run", ask->run);
 	for (size_t i = 0; i < CC_COUNT(members); i++) {

@@ -268,10 +268,7 @@ static void tell_end(struct loop *loop, const struct cc_err *why)
 	struct cc_buf message;
 	struct cc_jsonw w;
 
-	cc_buf_init(&message, 4096);
-	cc_jsonw_init(&w, &message);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "failed");
+	cc_jsonw_message(&w, &message, 4096, "failed");
 	cc_jsonw_kstr(&w, "step", "run");
 	cc_jsonw_kint(&w, "errno", why->sys);
 	cc_jsonw_kstr(&w, "text", why->what);

@@ -133,10 +133,7 @@ static enum cc_code tell(struct cc_init *init, const struct sockets *sockets, st
 	struct cc_jsonw w;
 	enum cc_code code;
 
-	cc_buf_init(&text, 60000);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "listeners");
+	cc_jsonw_message(&w, &text, 60000, "listeners");
 	cc_jsonw_key(&w, "kinds");
 	cc_jsonw_array(&w);
 	for (size_t i = 0; i < sockets->count; i++)

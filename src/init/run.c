@@ -27,10 +27,7 @@ static enum cc_code tell(struct cc_init *init, struct cc_buf *message, const int
 
 static void begin(struct cc_jsonw *w, struct cc_buf *message, const char *name, int64_t id)
 {
-	cc_buf_init(message, CC_PEER_MAX);
-	cc_jsonw_init(w, message);
-	cc_jsonw_object(w);
-	cc_jsonw_kstr(w, "m", name);
+	cc_jsonw_message(w, message, CC_PEER_MAX, name);
 	cc_jsonw_kint(w, "id", id);
 }
 

@@ -309,10 +309,7 @@ static enum cc_code tell_no_capture(const struct cc_init *init, struct cc_err *e
 	struct cc_jsonw w;
 	enum cc_code code;
 
-	cc_buf_init(&message, 4096);
-	cc_jsonw_init(&w, &message);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "notice");
+	cc_jsonw_message(&w, &message, 4096, "notice");
 	cc_jsonw_kstr(&w, "action", "network-outbound");
 	cc_jsonw_kstr(&w, "target", "transparent");
 	cc_jsonw_kstr(&w, "reason", "programs that ignore the proxy variables see no network here");
@@ -353,10 +350,7 @@ static void tell_failure(int control, const char *step, const struct cc_err *why
 	struct cc_buf message;
 	struct cc_jsonw w;
 
-	cc_buf_init(&message, 8192);
-	cc_jsonw_init(&w, &message);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "failed");
+	cc_jsonw_message(&w, &message, 8192, "failed");
 	cc_jsonw_kstr(&w, "step", step);
 	cc_jsonw_kint(&w, "errno", why->sys);
 	cc_jsonw_kstr(&w, "text", why->what);

@@ -4,6 +4,7 @@
 #ifndef CC_OS_PEER_H
 #define CC_OS_PEER_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stddef.h>
@@ -25,6 +26,9 @@ CC_MUST enum cc_code cc_peer_send(int sock, const char *text, size_t len, const 
 /* Receives one message. CC_OK with len 0 = end of file. CC_ETIMEOUT when nothing is there on a non-blocking
  * socket. Truncated messages are CC_EPROTO and their descriptors are closed. */
 CC_MUST enum cc_code cc_peer_recv(int sock, struct cc_peer_msg *out, struct cc_err *err);
+/* What a helper is started with: a message with one memory file, whose text goes into out (initialised, with its max).
+ */
+CC_MUST enum cc_code cc_peer_recv_file(int sock, struct cc_buf *out, struct cc_err *err);
 /* Waits at most timeout_ms (negative: for ever), then receives. */
 CC_MUST enum cc_code cc_peer_recv_wait(int sock, int timeout_ms, struct cc_peer_msg *out, struct cc_err *err);
 /* Closes the descriptors nobody took out of the message (taken slots are set to -1 by the taker). */

@@ -26,14 +26,6 @@ static void tell(struct cc_owner *owner, struct cc_buf *text, const int *fds, si
 	cc_buf_done(text);
 }
 
-static void begin(struct cc_jsonw *w, struct cc_buf *text, const char *name)
-{
-	cc_buf_init(text, CC_PEER_MAX);
-	cc_jsonw_init(w, text);
-	cc_jsonw_object(w);
-	cc_jsonw_kstr(w, "m", name);
-}
-
 static void tell_state(struct cc_owner *owner)
 {
 	enum cc_state now = cc_session_state(owner->session);
@@ -43,7 +35,7 @@ static void tell_state(struct cc_owner *owner)
 	if (now == owner->told)
 		return;
 	owner->told = now;
-	begin(&w, &text, "state");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "state");
 	cc_jsonw_kstr(&w, "state", cc_state_name(now));
 	if (now == CC_STATE_ERROR)
 		cc_jsonw_kstr(&w, "text", cc_session_error(owner->session));
@@ -56,7 +48,7 @@ static void tell_failure(struct cc_owner *owner, const char *name, const char *w
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	begin(&w, &text, name);
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, name);
 	if (what)
 		cc_jsonw_kstr(&w, "what", what);
 	cc_jsonw_kint(&w, "code", why->code);
@@ -124,7 +116,7 @@ static void tell_gateway(struct cc_owner *owner, const struct cc_note *note)
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	begin(&w, &text, "gateway");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "gateway");
 	cc_jsonw_end(&w);
 	if (note->fd >= 0)
 		tell(owner, &text, &note->fd, 1);
@@ -154,7 +146,7 @@ static void on_note(void *context, struct cc_note *note)
 	for (size_t i = 0; i < CC_COUNT(run_notes); i++) {
 		if (run_notes[i].kind != note->kind)
 			continue;
-		begin(&w, &text, run_notes[i].name);
+		cc_jsonw_message(&w, &text, CC_PEER_MAX, run_notes[i].name);
 		/* in one: who hears of the end of a command may ask for the state */
 		if (now != owner->told && now != CC_STATE_ERROR) {
 			owner->told = now;
@@ -232,7 +224,7 @@ static void tell_up(struct cc_owner *owner)
 	struct cc_jsonw w;
 
 	owner->told = cc_session_state(owner->session);
-	begin(&w, &text, "up");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "up");
 	cc_jsonw_kstr(&w, "backend", cc_backend_name(owner->prepared.backend->kind));
 	cc_jsonw_kstr(&w, "workdir", owner->prepared.workdir);
 	cc_held_write(&owner->held, &w);
@@ -313,7 +305,7 @@ static void on_exec(struct cc_owner *owner, const struct cc_json *m, struct cc_p
 	if (code == CC_OK)
 		return; /* that it runs, and the state, is told with "started" */
 	tell_state(owner);
-	begin(&w, &text, "refused");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "refused");
 	cc_jsonw_kint(&w, "id", cc_json_int(m, "id", 0));
 	cc_jsonw_kint(&w, "errno", err.sys ? err.sys : EIO);
 	cc_jsonw_kstr(&w, "text", err.what);
@@ -386,7 +378,7 @@ static void tell_end(struct cc_owner *owner)
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	begin(&w, &text, "state");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "state");
 	cc_jsonw_kstr(&w, "state", cc_state_name(CC_STATE_DESTROYED));
 	cc_jsonw_end(&w);
 	tell(owner, &text, NULL, 0);

@@ -68,14 +68,6 @@ static void post(struct cc_report *report, struct cc_jsonw *w, struct cc_buf *te
 	cc_buf_done(text);
 }
 
-static void begin(struct cc_jsonw *w, struct cc_buf *text, const char *name)
-{
-	cc_buf_init(text, MESSAGE_MAX);
-	cc_jsonw_init(w, text);
-	cc_jsonw_object(w);
-	cc_jsonw_kstr(w, "m", name);
-}
-
 static struct cc_view cut(struct cc_view text)
 {
 	if (text.len > CC_REPORT_TEXT_MAX)
@@ -114,7 +106,7 @@ static void post_net(struct cc_report *report, const struct cc_report_net *net, 
 		cc_buf_addf(&grant, "--host %.*s=%s", (int)net->host.len, net->host.ptr, net->address);
 	else
 		cc_report_grant(net, &grant);
-	begin(&w, &text, "net");
+	cc_jsonw_message(&w, &text, MESSAGE_MAX, "net");
 	cc_jsonw_kstr(&w, "verdict", net->allowed ? "allow" : "deny");
 	cc_jsonw_kstr(&w, "proto", net->proto);
 	cc_jsonw_key(&w, "host");
@@ -251,7 +243,7 @@ void cc_report_last(struct cc_report *report, int64_t now)
 			tell_repeat(report, &report->repeats[i], now);
 	if (cc_outbox_lost(report->outbox) == 0)
 		return;
-	begin(&w, &text, "bye");
+	cc_jsonw_message(&w, &text, MESSAGE_MAX, "bye");
 	post(report, &w, &text, true);
 }
 
@@ -265,7 +257,7 @@ void cc_report_closed(struct cc_report *report, const struct cc_report_closed *c
 	struct cc_jsonw w;
 	struct cc_buf text;
 
-	begin(&w, &text, "closed");
+	cc_jsonw_message(&w, &text, MESSAGE_MAX, "closed");
 	cc_jsonw_kstr(&w, "proto", closed->proto);
 	cc_jsonw_kstr(&w, "host", closed->host);
 	cc_jsonw_kint(&w, "port", closed->port);
@@ -283,7 +275,7 @@ void cc_report_sockets(struct cc_report *report, unsigned count)
 	struct cc_jsonw w;
 	struct cc_buf text;
 
-	begin(&w, &text, "sockets");
+	cc_jsonw_message(&w, &text, MESSAGE_MAX, "sockets");
 	cc_jsonw_kint(&w, "count", count);
 	post(report, &w, &text, true);
 }
@@ -298,7 +290,7 @@ void cc_report_ready(struct cc_report *report, int64_t generation)
 	struct cc_jsonw w;
 	struct cc_buf text;
 
-	begin(&w, &text, "ready");
+	cc_jsonw_message(&w, &text, MESSAGE_MAX, "ready");
 	cc_jsonw_kint(&w, "generation", generation);
 	post(report, &w, &text, true);
 }
@@ -308,7 +300,7 @@ void cc_report_failed(struct cc_report *report, const char *step, const struct c
 	struct cc_jsonw w;
 	struct cc_buf text;
 
-	begin(&w, &text, "failed");
+	cc_jsonw_message(&w, &text, MESSAGE_MAX, "failed");
 	cc_jsonw_kstr(&w, "step", step);
 	cc_jsonw_kint(&w, "errno", why->sys);
 	cc_jsonw_kstr(&w, "text", why->what);

@@ -64,18 +64,13 @@ static enum cc_code take_document(struct cc_pushgate *gate, const struct cc_json
 
 static enum cc_code begin(struct cc_pushgate *gate, char *const *env, struct cc_err *err)
 {
-	static struct cc_peer_msg msg;
 	CC_AUTO(cc_json_doc) doc = NULL;
 	struct cc_buf text;
 	pthread_condattr_t attr;
-	enum cc_code code = cc_peer_recv(gate->link, &msg, err);
+	enum cc_code code;
 
-	if (code != CC_OK)
-		return code;
 	cc_buf_init(&text, CC_PUSH_START_MAX);
-	code = msg.fd_count == 1 ? cc_fd_read_all(msg.fds[0], &text, err)
-				 : cc_fail(err, CC_EPROTO, 0, "a start without its document");
-	cc_peer_msg_close(&msg);
+	code = cc_peer_recv_file(gate->link, &text, err);
 	if (code == CC_OK)
 		code = cc_json_parse("start", cc_buf_view(&text), 0, &doc, err);
 	if (code == CC_OK)

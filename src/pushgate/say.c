@@ -61,10 +61,7 @@ static void write_push(const struct cc_push *push, struct cc_jsonw *w, const cha
 
 static void begin(struct cc_jsonw *w, struct cc_buf *text, const char *name, int64_t id)
 {
-	cc_buf_init(text, CC_PEER_MAX);
-	cc_jsonw_init(w, text);
-	cc_jsonw_object(w);
-	cc_jsonw_kstr(w, "m", name);
+	cc_jsonw_message(w, text, CC_PEER_MAX, name);
 	if (id)
 		cc_jsonw_kint(w, "id", id);
 }

@@ -21,10 +21,7 @@ static enum cc_code ask(struct cc_job *job, struct cc_err *err)
 	struct cc_jsonw w;
 	enum cc_code code;
 
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "forge");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "forge");
 	cc_jsonw_kint(&w, "id", 0);
 	cc_jsonw_kstr(&w, "what", "mint");
 	cc_jsonw_key(&w, "repos");

@@ -66,7 +66,7 @@ static enum cc_code write_start(const struct cc_job *job, struct cc_buf *text, s
 {
 	static char *no_words[] = {NULL};
 	const char *root = job->copied ? job->tree.origin : job->place;
-	char git_dir[PATH_MAX];
+	char git_dir[PATH_MAX], copy[PATH_MAX + 8];
 	struct cc_start judge;
 	struct cc_jsonw w;
 	enum cc_code code = cc_copy_rules(root, CC_FOR_EXPLAIN, no_words, job->env, &judge, err);
@@ -78,10 +78,8 @@ static enum cc_code write_start(const struct cc_job *job, struct cc_buf *text, s
 		cc_jsonw_kstr(&w, "secret", job->push.secret);
 		cc_jsonw_kstr(&w, "dir", job->push.dir);
 		cc_jsonw_kstr(&w, "objects", lender(job, git_dir) ? git_dir : NULL);
-		if (cc_str_put(git_dir, sizeof(git_dir) - sizeof("/.git"), job->place)) {
-			memcpy(git_dir + strlen(git_dir), "/.git", sizeof("/.git"));
-			cc_jsonw_kstr(&w, "copy", git_dir);
-		}
+		snprintf(copy, sizeof(copy), "%s/.git", job->place);
+		cc_jsonw_kstr(&w, "copy", copy);
 		if (job->copied && job->tree.base[0])
 			cc_jsonw_kstr(&w, "base", job->tree.base);
 		cc_jsonw_kstr(&w, "root", root);
@@ -190,10 +188,7 @@ static void pass_on(struct cc_job *job, const struct cc_json *m, const struct cc
 	struct cc_jsonw w;
 	struct cc_err err;
 
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "forge");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "forge");
 	cc_jsonw_kint(&w, "id", cc_json_int(m, "id", 0));
 	cc_jsonw_kstr(&w, "what", cc_json_str(m, "service", ""));
 	for (size_t i = 0; i < CC_COUNT(members); i++)
@@ -279,19 +274,12 @@ void cc_push_connect(struct cc_job *job, int fd)
 
 void cc_push_forge(struct cc_job *job, const struct cc_json *m)
 {
+	static const char *const but[] = {"m", "what", NULL};
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", strcmp(cc_json_str(m, "what", ""), "done") == 0 ? "done" : "failed");
-	for (const struct cc_json *member = m->child; member; member = member->next) {
-		if (cc_view_is(member->key, "m") || cc_view_is(member->key, "what"))
-			continue;
-		cc_jsonw_key(&w, member->key.ptr);
-		cc_jsonw_copy(&w, member);
-	}
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, strcmp(cc_json_str(m, "what", ""), "done") == 0 ? "done" : "failed");
+	cc_jsonw_members(&w, m, but);
 	cc_jsonw_end(&w);
 	tell(job, &text, NULL);
 }
@@ -301,10 +289,7 @@ void cc_push_answer(struct cc_job *job, int64_t number, bool allow, const char *
 	struct cc_buf text;
 	struct cc_jsonw w;
 
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "answer");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "answer");
 	cc_jsonw_kint(&w, "id", number);
 	cc_jsonw_kbool(&w, "allow", allow);
 	cc_jsonw_kstr(&w, "by", by);

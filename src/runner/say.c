@@ -46,14 +46,6 @@ void cc_job_note(struct cc_job *job, enum cc_agent_event_type type, const char *
 	cc_job_event(job, &event);
 }
 
-static void begin(struct cc_jsonw *w, struct cc_buf *text, const char *name)
-{
-	cc_buf_init(text, CC_PEER_MAX);
-	cc_jsonw_init(w, text);
-	cc_jsonw_object(w);
-	cc_jsonw_kstr(w, "m", name);
-}
-
 /* What a person has to know of it, wherever it is shown. */
 static void write_where(const struct cc_job *job, struct cc_jsonw *w)
 {
@@ -77,7 +69,7 @@ void cc_job_up(struct cc_job *job, const struct cc_json *handle)
 
 	job->backend = cc_str_copy(cc_json_str(handle, "backend", "none"));
 	job->environment = cc_str_copy(cc_json_str(details, "environment", NULL));
-	begin(&w, &text, "up");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "up");
 	cc_jsonw_kstr(&w, "backend", job->backend);
 	cc_jsonw_key(&w, "e");
 	cc_jsonw_object(&w);
@@ -104,7 +96,7 @@ void cc_job_end(struct cc_job *job, int code, const char *reason)
 	struct cc_jsonw w;
 
 	cc_recorder_flush(&job->recorder);
-	begin(&w, &text, "end");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "end");
 	cc_jsonw_kint(&w, "code", code);
 	cc_jsonw_kstr(&w, "reason", reason);
 	cc_jsonw_key(&w, "e");

@@ -75,19 +75,14 @@ static enum cc_code take_document(struct cc_job *job, const struct cc_json *root
 
 enum cc_code cc_job_read(struct cc_job *job, struct cc_err *err)
 {
-	static struct cc_peer_msg msg;
 	CC_AUTO(cc_json_doc) doc = NULL;
 	struct cc_buf text;
-	enum cc_code code = cc_peer_recv(job->link, &msg, err);
+	enum cc_code code;
 
 	cc_run_request_init(&job->wanted);
 	cc_spec_init(&job->turned);
-	if (code != CC_OK)
-		return code;
 	cc_buf_init(&text, CC_RUN_START_MAX);
-	code = msg.fd_count == 1 ? cc_fd_read_all(msg.fds[0], &text, err)
-				 : cc_fail(err, CC_EPROTO, 0, "a start without its document");
-	cc_peer_msg_close(&msg);
+	code = cc_peer_recv_file(job->link, &text, err);
 	if (code == CC_OK)
 		code = cc_json_parse("start", cc_buf_view(&text), 0, &doc, err);
 	if (code == CC_OK)

@@ -39,19 +39,10 @@ static void wake(struct cc_run *run)
 	}
 }
 
-/* A number, a time and the run's name first, whatever the object says of its own. */
-static bool is_ours(struct cc_view key)
-{
-	static const char *const keys[] = {"v", "seq", "time", "run", "record"};
-
-	for (size_t i = 0; i < CC_COUNT(keys); i++)
-		if (cc_view_is(key, keys[i]))
-			return true;
-	return false;
-}
-
 void cc_record_line(struct cc_run *run, const char *kind, const struct cc_json *object, bool last)
 {
+	/* a number, a time and the run's name, whatever the object says of its own */
+	static const char *const ours[] = {"v", "seq", "time", "run", "record", NULL};
 	struct cc_buf line;
 	struct cc_jsonw w;
 	ssize_t done;
@@ -70,11 +61,7 @@ void cc_record_line(struct cc_run *run, const char *kind, const struct cc_json *
 	cc_jsonw_kstr(&w, "record", kind);
 	if (last && run->skipped)
 		cc_jsonw_kint(&w, "skippedEvents", (int64_t)run->skipped);
-	for (const struct cc_json *m = object && object->kind == CC_JSON_OBJECT ? object->child : NULL; m; m = m->next)
-		if (!is_ours(m->key)) {
-			cc_jsonw_key(&w, m->key.ptr);
-			cc_jsonw_copy(&w, m);
-		}
+	cc_jsonw_members(&w, object, ours);
 	cc_jsonw_end(&w);
 	cc_buf_adds(&line, "\n");
 	/* one write, to the end: a line is there whole, or what a full disk left of it has no feed and is no line */

@@ -89,31 +89,28 @@ static void on_end(struct cc_run *run, const struct cc_json *m, const struct cc_
 	cc_record_line(run, "end", cc_json_get(m, "e"), true);
 }
 
-/* What a forge has answered, for the runner. */
-static void on_forge_answer(void *context, int64_t number, const struct cc_json *m)
+/* What became of a question to a forge, for the runner. m: the answer; NULL: there is none, and text says why. */
+static void tell_forge(struct cc_run *run, int64_t number, const struct cc_json *m, const char *text)
 {
-	struct cc_run *run = context;
-	struct cc_buf text;
+	static const char *const but[] = {"m", "id", NULL};
+	struct cc_buf message;
 	struct cc_jsonw w;
 	struct cc_err err;
 
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "forge");
+	cc_jsonw_message(&w, &message, CC_PEER_MAX, "forge");
 	cc_jsonw_kint(&w, "id", number);
 	cc_jsonw_kstr(&w, "what", cc_json_str(m, "m", "failed"));
 	if (!m)
-		cc_jsonw_kstr(&w, "text", "the server's helper for forges has ended");
-	for (const struct cc_json *member = m ? m->child : NULL; member; member = member->next) {
-		if (cc_view_is(member->key, "m") || cc_view_is(member->key, "id"))
-			continue;
-		cc_jsonw_key(&w, member->key.ptr);
-		cc_jsonw_copy(&w, member);
-	}
+		cc_jsonw_kstr(&w, "text", text);
+	cc_jsonw_members(&w, m, but);
 	cc_jsonw_end(&w);
-	(void)!cc_runlink_say(run, &text, &err); /* one that is over does not wait for it */
-	cc_buf_done(&text);
+	(void)!cc_runlink_say(run, &message, &err); /* one that is over does not wait for it */
+	cc_buf_done(&message);
+}
+
+static void on_forge_answer(void *context, int64_t number, const struct cc_json *m)
+{
+	tell_forge(context, number, m, "the server's helper for forges has ended");
 }
 
 /* A runner reads what agents write: it names its repositories once, before its agent is there, and nothing else later.
@@ -146,25 +143,13 @@ static void on_forge(struct cc_run *run, const struct cc_json *m, const struct c
 				    .number = cc_json_int(m, "id", 0),
 				    .answer = on_forge_answer,
 				    .context = run};
-	CC_AUTO(cc_json_doc) doc = NULL;
 	struct cc_err err = {0};
-	struct cc_buf text;
-	struct cc_jsonw w;
 	enum cc_code code = check_forge(run, ask.what, m, &err);
 
 	if (code == CC_OK)
 		code = cc_forges_put(run->runs->config.forges, &ask, &err);
-	if (code == CC_OK)
-		return;
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "failed");
-	cc_jsonw_kstr(&w, "text", err.what);
-	cc_jsonw_end(&w);
-	if (cc_json_parse("failed", cc_buf_view(&text), 0, &doc, &err) == CC_OK)
-		on_forge_answer(run, ask.number, cc_json_root(doc));
-	cc_buf_done(&text);
+	if (code != CC_OK)
+		tell_forge(run, ask.number, NULL, err.what);
 }
 
 static const struct {

@@ -222,14 +222,6 @@ void cc_run_look(const struct cc_run *run, struct cc_run_now *out)
 				   .pid = run->child.pid > 0 && !run->ended ? run->child.pid : 0};
 }
 
-static void begin(struct cc_jsonw *w, struct cc_buf *text, const char *name)
-{
-	cc_buf_init(text, CC_PEER_MAX);
-	cc_jsonw_init(w, text);
-	cc_jsonw_object(w);
-	cc_jsonw_kstr(w, "m", name);
-}
-
 static enum cc_code say(struct cc_run *run, struct cc_jsonw *w, struct cc_buf *text, struct cc_err *err)
 {
 	enum cc_code code;
@@ -245,7 +237,7 @@ enum cc_code cc_run_steer(struct cc_run *run, const char *text, struct cc_err *e
 	struct cc_buf message;
 	struct cc_jsonw w;
 
-	begin(&w, &message, "steer");
+	cc_jsonw_message(&w, &message, CC_PEER_MAX, "steer");
 	cc_jsonw_kstr(&w, "text", text);
 	return say(run, &w, &message, err);
 }
@@ -261,7 +253,7 @@ enum cc_code cc_run_stop(struct cc_run *run, struct cc_err *err)
 	struct cc_jsonw w;
 	enum cc_code code;
 
-	begin(&w, &message, "stop");
+	cc_jsonw_message(&w, &message, CC_PEER_MAX, "stop");
 	code = say(run, &w, &message, err);
 	if (code == CC_OK && !uv_is_active((uv_handle_t *)&run->grace))
 		uv_timer_start(&run->grace, on_grace_over, END_MS, 0);
@@ -278,7 +270,7 @@ enum cc_code cc_run_answer(struct cc_run *run, int64_t question, bool allow, str
 		at++;
 	if (question < 1 || at == CC_RUN_QUESTIONS)
 		return cc_fail(err, CC_ENOTFOUND, 0, "no such question waits in that run");
-	begin(&w, &message, "answer");
+	cc_jsonw_message(&w, &message, CC_PEER_MAX, "answer");
 	cc_jsonw_kint(&w, "id", question);
 	cc_jsonw_kbool(&w, "allow", allow);
 	return say(run, &w, &message, err);

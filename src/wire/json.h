@@ -71,6 +71,8 @@ struct cc_jsonw {
 };
 
 void cc_jsonw_init(struct cc_jsonw *w, struct cc_buf *out);
+/* Begins a message between our own processes: {"m": name, in a buffer of its own of at most max bytes. */
+void cc_jsonw_message(struct cc_jsonw *w, struct cc_buf *out, size_t max, const char *name);
 void cc_jsonw_object(struct cc_jsonw *w);
 void cc_jsonw_array(struct cc_jsonw *w);
 void cc_jsonw_end(struct cc_jsonw *w); /* closes the innermost object or array */
@@ -83,6 +85,8 @@ void cc_jsonw_null(struct cc_jsonw *w);
 void cc_jsonw_raw(struct cc_jsonw *w, const char *json); /* one value, written as it is: constants of ours only */
 /* A value of a document that was read. */
 void cc_jsonw_copy(struct cc_jsonw *w, const struct cc_json *value);
+/* The members of an object that was read, but for these names (NULL at their end), into the one that is written. */
+void cc_jsonw_members(struct cc_jsonw *w, const struct cc_json *object, const char *const *but);
 /* key + value in one call */
 void cc_jsonw_kstr(struct cc_jsonw *w, const char *key, const char *text);
 void cc_jsonw_kint(struct cc_jsonw *w, const char *key, int64_t value);

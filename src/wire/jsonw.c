@@ -10,6 +10,14 @@ void cc_jsonw_init(struct cc_jsonw *w, struct cc_buf *out)
 	w->first[0] = true;
 }
 
+void cc_jsonw_message(struct cc_jsonw *w, struct cc_buf *out, size_t max, const char *name)
+{
+	cc_buf_init(out, max);
+	cc_jsonw_init(w, out);
+	cc_jsonw_object(w);
+	cc_jsonw_kstr(w, "m", name);
+}
+
 /* The comma before a value or a key, where one is due. */
 static void separate(struct cc_jsonw *w)
 {
@@ -200,4 +208,19 @@ void cc_jsonw_copy(struct cc_jsonw *w, const struct cc_json *value)
 		cc_jsonw_copy(w, child);
 	}
 	cc_jsonw_end(w);
+}
+
+void cc_jsonw_members(struct cc_jsonw *w, const struct cc_json *object, const char *const *but)
+{
+	for (const struct cc_json *m = object && object->kind == CC_JSON_OBJECT ? object->child : NULL; m;
+	     m = m->next) {
+		size_t at = 0;
+
+		while (but[at] && !cc_view_is(m->key, but[at]))
+			at++;
+		if (but[at])
+			continue;
+		cc_jsonw_key(w, m->key.ptr);
+		cc_jsonw_copy(w, m);
+	}
 }

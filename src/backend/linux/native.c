@@ -54,10 +54,7 @@ static enum cc_code native_exec(struct cc_box *box, int id, const struct cc_box_
 
 	if (code != CC_OK)
 		return code;
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "exec");
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, "exec");
 	cc_jsonw_kint(&w, "id", id);
 	cc_jsonw_kstr(&w, "cwd", what->cwd);
 	cc_jsonw_kbool(&w, "pty", what->pty);
@@ -109,10 +106,7 @@ static enum cc_code native_fetch(struct cc_box *box, int id, const char *message
 	struct cc_jsonw w;
 	enum cc_code code;
 
-	cc_buf_init(&text, CC_PEER_MAX);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", message);
+	cc_jsonw_message(&w, &text, CC_PEER_MAX, message);
 	cc_jsonw_kint(&w, "id", id);
 	cc_jsonw_kstr(&w, "path", path);
 	cc_jsonw_end(&w);

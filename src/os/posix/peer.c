@@ -103,6 +103,19 @@ enum cc_code cc_peer_recv(int sock, struct cc_peer_msg *out, struct cc_err *err)
 	return CC_OK;
 }
 
+enum cc_code cc_peer_recv_file(int sock, struct cc_buf *out, struct cc_err *err)
+{
+	static struct cc_peer_msg msg; /* too large for a stack; a process starts once */
+	enum cc_code code = cc_peer_recv(sock, &msg, err);
+
+	if (code != CC_OK)
+		return code;
+	code = msg.fd_count == 1 ? cc_fd_read_all(msg.fds[0], out, err)
+				 : cc_fail(err, CC_EPROTO, 0, "a start without its document");
+	cc_peer_msg_close(&msg);
+	return code;
+}
+
 enum cc_code cc_peer_recv_wait(int sock, int timeout_ms, struct cc_peer_msg *out, struct cc_err *err)
 {
 	struct pollfd wait = {.fd = sock, .events = POLLIN};
