@@ -69,13 +69,10 @@ enum cc_push_step cc_push_advert_feed(struct cc_push_advert *advert, struct cc_v
 	*out_used = 0;
 	while (step == CC_PUSH_MORE) {
 		struct cc_view data;
-		size_t used = 0;
-		enum cc_pkt kind =
-			cc_pkt_take((struct cc_view){bytes.ptr + *out_used, bytes.len - *out_used}, &data, &used);
+		enum cc_pkt kind = cc_pkt_next(bytes, out_used, &data);
 
 		if (kind == CC_PKT_MORE)
 			return CC_PUSH_MORE;
-		*out_used += used;
 		if (kind == CC_PKT_DATA)
 			step = on_line(advert, data, err);
 		else if (kind != CC_PKT_FLUSH || !advert->service)

@@ -275,14 +275,12 @@ enum cc_push_step cc_push_feed(struct cc_push_list *list, struct cc_view bytes, 
 	*out_used = 0;
 	while (step == CC_PUSH_MORE) {
 		struct cc_view data;
-		size_t used = 0;
-		enum cc_pkt kind =
-			cc_pkt_take((struct cc_view){bytes.ptr + *out_used, bytes.len - *out_used}, &data, &used);
+		size_t before = *out_used;
+		enum cc_pkt kind = cc_pkt_next(bytes, out_used, &data);
 
 		if (kind == CC_PKT_MORE)
 			return CC_PUSH_MORE;
-		*out_used += used;
-		list->bytes += used;
+		list->bytes += *out_used - before;
 		if (list->bytes > CC_PUSH_BYTES)
 			return bad(err, "it is larger than 4 MiB");
 		if (kind == CC_PKT_DATA)

@@ -31,6 +31,16 @@ enum cc_pkt cc_pkt_take(struct cc_view bytes, struct cc_view *out_data, size_t *
 	return CC_PKT_DATA;
 }
 
+enum cc_pkt cc_pkt_next(struct cc_view bytes, size_t *at, struct cc_view *out_data)
+{
+	size_t used = 0;
+	enum cc_pkt kind = cc_pkt_take((struct cc_view){bytes.ptr + *at, bytes.len - *at}, out_data, &used);
+
+	if (kind != CC_PKT_MORE && kind != CC_PKT_BAD)
+		*at += used;
+	return kind;
+}
+
 void cc_pkt_add(struct cc_buf *out, struct cc_view data)
 {
 	if (data.len > CC_PKT_MAX - HEAD) {

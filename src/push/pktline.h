@@ -22,6 +22,9 @@ enum cc_pkt {
 /* The packet that bytes begin with. *out_used: its size; *out_data: what it carries. */
 enum cc_pkt cc_pkt_take(struct cc_view bytes, struct cc_view *out_data, size_t *out_used);
 
+/* The one that stands at *at, which goes on behind it. MORE, BAD: it stays. */
+enum cc_pkt cc_pkt_next(struct cc_view bytes, size_t *at, struct cc_view *out_data);
+
 void cc_pkt_add(struct cc_buf *out, struct cc_view data);
 void cc_pkt_addf(struct cc_buf *out, const char *fmt, ...) CC_PRINTF(2, 3);
 void cc_pkt_flush(struct cc_buf *out);

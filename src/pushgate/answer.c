@@ -41,10 +41,7 @@ static enum cc_code ask(struct cc_pushgate *gate, const struct request *request,
 		return cc_fail(err, CC_ESYS, errno, "a stream for the answer");
 	shutdown(ends[0], SHUT_WR);
 	cc_push_wait_begin(gate, wait);
-	cc_buf_init(&text, MESSAGE);
-	cc_jsonw_init(&w, &text);
-	cc_jsonw_object(&w);
-	cc_jsonw_kstr(&w, "m", "forward");
+	cc_jsonw_message(&w, &text, MESSAGE, "forward");
 	cc_jsonw_kint(&w, "id", wait->id);
 	cc_jsonw_kstr(&w, "repo", request->repo);
 	cc_jsonw_kstr(&w, "service", request->service);
@@ -192,14 +189,10 @@ static bool relay(struct cc_push *push, int stream)
 	cc_buf_init(&text, 2 * (size_t)CC_PKT_MAX);
 	while (kind != CC_PKT_BAD && hear(stream, &text, push)) {
 		struct cc_view data;
-		size_t at = 0, used = 0;
+		size_t at = 0;
 
-		while ((kind = cc_pkt_take((struct cc_view){text.data + at, text.len - at}, &data, &used)) !=
-			       CC_PKT_MORE &&
-		       kind != CC_PKT_BAD) {
-			at += used;
+		while ((kind = cc_pkt_next(cc_buf_view(&text), &at, &data)) != CC_PKT_MORE && kind != CC_PKT_BAD)
 			last = kind;
-		}
 		cc_push_conn_piece(push->conn, (struct cc_view){text.data, at});
 		cc_buf_eat(&text, at);
 	}
