@@ -174,6 +174,22 @@ def secret_of(m):
     return m["env"][0].split("=", 1)[1]
 
 
+def one_hub(w):
+    """A stand-in with a GitHub App, and a helper that is ready for it."""
+    s = w.standin()
+    f = Forge(w, [w.hub(s)])
+    f.ready()
+    return s, f
+
+
+def taken_back(w, s, f):
+    """The run is over: its tokens are dead, the journal has none of them, and the helper ends well."""
+    assert f.revoke("run") == 0
+    assert not s.alive()
+    assert w.journal() == []
+    assert f.close() == 0
+
+
 def mint_github(w):
     s = w.standin()
     s.host = f"localhost:{s.port}"  # this once a name is looked up
@@ -204,9 +220,7 @@ def mint_github(w):
 
 def owners(w):
     """A token of an App reaches one owner's repositories: each has its own, and git knows which is whose."""
-    s = w.standin()
-    f = Forge(w, [w.hub(s)])
-    f.ready()
+    s, f = one_hub(w)
     m = f.mint("run", f"{s.host}/first/one", f"{s.host}/second/two")
     assert [g[0] for g in m["git"]] == [f"http.https://{s.host}/first/.extraHeader", f"http.https://{s.host}/second/.extraHeader"], m
     assert m["git"][0][1] != m["git"][1][1]
@@ -239,10 +253,7 @@ def mint_gitlab(w):
             text = entry.read()
         assert first["secret"] not in text
         assert second["secret"] not in text
-    assert f.revoke("run") == 0
-    assert not s.alive()
-    assert w.journal() == []
-    assert f.close() == 0
+    taken_back(w, s, f)
 
 
 def mint_gitea(w):
@@ -344,9 +355,7 @@ def crash_unreachable(w):
 
 
 def refusal(w):
-    s = w.standin()
-    f = Forge(w, [w.hub(s)])
-    f.ready()
+    s, f = one_hub(w)
     told = "ghs_" + "a1B2" * 9
     w.secrets.append(told)
     body = json.dumps({"message": f"Resource not accessible by integration {told}\n\x1b[31m"}).encode()
@@ -441,16 +450,11 @@ def renewal(w):
     for token in s.made():
         assert token["permissions"] == {"contents": "write", "metadata": "read"}
         assert token["repos"] == ["one"]
-    assert f.revoke("run") == 0
-    assert not s.alive()
-    assert w.journal() == []
-    assert f.close() == 0
+    taken_back(w, s, f)
 
 
 def revoke_fails(w):
-    s = w.standin()
-    f = Forge(w, [w.hub(s)])
-    f.ready()
+    s, f = one_hub(w)
     assert f.mint("run", f"{s.host}/owner/one")["m"] == "minted"
     s.wrongs.append(Wrong("DELETE", "token", count=1000, status=500, body=b"{}"))
     assert f.revoke("run") == 1
@@ -483,9 +487,7 @@ def end_bounded(w):
 
 
 def retries(w):
-    s = w.standin()
-    f = Forge(w, [w.hub(s)])
-    f.ready()
+    s, f = one_hub(w)
     s.wrongs.append(Wrong("GET", "installation", count=2, status=503, body=b"<html>busy</html>"))
     s.wrongs.append(Wrong("POST", "access_tokens", status=429, body=b"{}", headers=[("Retry-After", "1")]))
     assert f.mint("run", f"{s.host}/owner/one")["m"] == "minted"
@@ -574,9 +576,7 @@ def side_by_side(w):
 
 
 def malformed(w):
-    s = w.standin()
-    f = Forge(w, [w.hub(s)])
-    f.ready()
+    s, f = one_hub(w)
     good = {"token": "ghs_" + "x" * 36, "permissions": {"contents": "read", "metadata": "read"},
             "repository_selection": "selected", "expires_at": "2099-01-01T00:00:00Z"}
     w.secrets.append(good["token"])
@@ -822,9 +822,7 @@ def at_the_end(w):
 
 
 def names(w):
-    s = w.standin()
-    f = Forge(w, [w.hub(s)])
-    f.ready()
+    s, f = one_hub(w)
     for repos in ([], [f"{s.host}/owner/../x"], [f"{s.host}/owner"], [f"{s.host}/o/n?x=y"], [f"{s.host}/o/n\r\nX: y"],
                   [f"{s.host}/.o/n"], [f"{s.host}/-o/n"], [f"{s.host}/a/b/c"], ["other.test/o/n"], [7],
                   [f"{s.host}/o/n", "other.test/o/n"], [f"{s.host}/o/n{i}" for i in range(17)]):
@@ -892,9 +890,7 @@ def configuration(w):
 
 def one_at_a_time(w):
     """Two helpers on one journal would take each other's tokens back: the second waits until the first is gone."""
-    s = w.standin()
-    f = Forge(w, [w.hub(s)])
-    f.ready()
+    s, f = one_hub(w)
     assert f.mint("run", f"{s.host}/owner/one")["m"] == "minted"
     g = Forge(w, [w.hub(s)])
     assert not select.select([g.sock], [], [], 0.3)[0]

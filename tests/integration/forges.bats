@@ -41,17 +41,8 @@ begin() {
 		"$1" "$PWD" "{${2:-}}" | api POST /v1/runs -d @- | field runId)
 	[[ $RUN == r-* ]]
 }
-record() { api GET "/v1/runs/$RUN/events?format=lines"; } # to its end
 state() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$BASE/forge/state.json" "$1"; }
 ref() { git -C "$TOOL" rev-parse -q --verify "refs/heads/$1"; }
-until_says() {
-	for _ in $(seq 400); do
-		api GET "/v1/runs/$RUN/events?format=lines&follow=0" | grep -q -- "$1" && return 0
-		sleep 0.05
-	done
-	api GET "/v1/runs/$RUN/events?format=lines&follow=0" >&2
-	return 1
-}
 # taken_back : the forge holds no token of ours, and nothing waits to be taken back or lies about
 taken_back() {
 	for _ in $(seq 400); do

@@ -46,17 +46,7 @@ begin() {
 	RUN=$(api POST /v1/runs -d "{\"agent\":\"$1\",\"prompt\":\"$2\",\"directory\":\"$PWD\"${3:+,$3}}" | field runId)
 	[[ $RUN == r-* ]]
 }
-record() { api GET "/v1/runs/$RUN/events?format=lines"; } # to its end
 look() { api GET "/v1/runs/$RUN" | field "$1"; }
-# until WORD : it is in the record
-until_says() {
-	for _ in $(seq 200); do
-		api GET "/v1/runs/$RUN/events?format=lines&follow=0" | grep -q -- "$1" && return 0
-		sleep 0.05
-	done
-	api GET "/v1/runs/$RUN/events?format=lines&follow=0" >&2
-	return 1
-}
 
 @test "Claude Code works a whole turn: edits the tree, is refused a name, one event; nothing is left" {
 	real 'echo edited >>a.txt; echo x >.env; cat a.txt'

@@ -72,6 +72,19 @@ for line in sys.stdin:
 
 field() { python3 -c 'import json,sys; d=json.load(sys.stdin); e = d.get("error"); print(e["code"] if isinstance(e, dict) else d.get(sys.argv[1]))' "$1"; }
 
+# record : what happened in the run RUN, to its end
+record() { api GET "/v1/runs/$RUN/events?format=lines"; }
+
+# until_says WORD : it is in the record of the run RUN
+until_says() {
+	for _ in $(seq 400); do
+		api GET "/v1/runs/$RUN/events?format=lines&follow=0" | grep -q -- "$1" && return 0
+		sleep 0.05
+	done
+	api GET "/v1/runs/$RUN/events?format=lines&follow=0" >&2
+	return 1
+}
+
 # A checkout with one commit, and a place in PATH for agents.
 with_agents() {
 	mkdir -p "$BASE/bin" "$XDG_CONFIG_HOME/ccbox"
