@@ -12,11 +12,14 @@ fi
 place=$(mktemp -d /tmp/ccbox-bin.XXXXXX)
 trap 'rm -rf "$place"' EXIT
 mkdir -p "$place/build" "$place/tmp"
-for name in ccbox cc_server cc-session cc-session-twin cc-run cc-forge cc-push cc-keeper cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do
+for name in ccbox cc_server cc-session cc-session-twin cc-run cc-forge cc-push cc-push-twin cc-keeper cc-init cc-proxy cc-connect ccbox-twin cc-init-twin; do
 	[ ! -e "$build/$name" ] || cp "$build/$name" "$place/build/"
 done
 # a daemon of a twin run has owners that leave protections off
-[ "${CCBOX_BINARY:-ccbox}" = ccbox ] || cp "$build/cc-session-twin" "$place/build/cc-session"
+[ "${CCBOX_BINARY:-ccbox}" = ccbox ] || {
+	cp "$build/cc-session-twin" "$place/build/cc-session"
+	cp "$build/cc-push-twin" "$place/build/cc-push"
+}
 cp -P "$build"/libccbox.so* "$place/build/" 2>/dev/null || true
 cp -r "$source/include" "$place/include"
 cp "$build/tests/integration/deny-syscall" "$build/tests/integration/push-rules" "$place/build/"

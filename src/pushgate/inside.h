@@ -134,6 +134,13 @@ struct cc_push {
 	int64_t ticked;
 };
 
+/* Is that protection left out? In the twin that tests escape from, by CCBOX_TWIN_OFF. */
+#ifdef CC_TWIN
+bool cc_push_off(const char *what);
+#else
+#define cc_push_off(what) false
+#endif
+
 /* receive.c */
 void cc_push_receive(struct cc_push_conn *conn, size_t repo_at);
 /* Something happens still: said to the client now and then. False: it is gone. */

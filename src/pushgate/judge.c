@@ -91,6 +91,8 @@ static enum cc_code judge_entry(struct walk *walk, const struct cc_review_entry 
 	enum cc_code code = CC_OK;
 	int len = (int)(entry->path.len < 150 ? entry->path.len : 150);
 
+	if (cc_push_off("judge"))
+		return CC_OK;
 	cc_buf_init(&target, TARGET_MAX);
 	if ((entry->new_mode & KIND) == LINK) {
 		if (++push->links > LINKS_MAX)
@@ -186,6 +188,9 @@ static enum cc_code write_revs(struct cc_push *push, struct cc_err *err)
 	code = cc_push_enter(gate, err);
 	if (code != CC_OK)
 		return code;
+	for (size_t i = 0; cc_push_off("known") && i < push->list.count; i++)
+		if (push->list.items[i].old[0]) /* what the client claims */
+			cc_buf_addf(&text, "^%s\n", push->list.items[i].old);
 	for (size_t i = 0; i < gate->known[push->repo_at].count; i++)
 		cc_buf_addf(&text, "^%s\n", gate->known[push->repo_at].tips[i]);
 	if ((size_t)snprintf(path, sizeof(path), "%s/revs", push->dir) < sizeof(path))

@@ -76,6 +76,10 @@ enum cc_code cc_push_lenders(const struct cc_pushgate *gate, size_t oid, struct 
 			    sizeof(path) ||
 		    (mkdir(path, 0700) < 0 && errno != EEXIST))
 			return cc_fail(err, CC_ESYS, errno, "a directory for the run's pushes");
+	if (cc_push_off("hashed") && gate->objects && cc_strv_pushf(out, err, "%s/objects", gate->objects) != CC_OK)
+		return CC_ELIMIT;
+	if (cc_push_off("hashed") && gate->copy && cc_strv_pushf(out, err, "%s/objects", gate->copy) != CC_OK)
+		return CC_ELIMIT;
 	return cc_strv_pushf(out, err, "%s/%s%zu", gate->dir, KEPT, oid);
 }
 

@@ -33,6 +33,19 @@ struct run {
 	size_t links;
 };
 
+/* Is that protection left out, in the twin that tests escape from? */
+static bool off(const char *what)
+{
+#ifdef CC_TWIN
+	const char *all = getenv("CCBOX_TWIN_OFF");
+
+	return all && strstr(all, what);
+#else
+	(void)what;
+	return false;
+#endif
+}
+
 /* Every object comes as a pack and is hashed anew: one that was swapped is another one here, and is missed. */
 static enum cc_code fetch(struct run *run, const char *base, const char *head, struct cc_err *err)
 {
@@ -100,7 +113,7 @@ static enum cc_code judge(struct run *run, const struct cc_review_entry *entry, 
 	}
 	if (code == CC_OK) {
 		verdict = cc_review_judge(run->ask->rules, run->ask->root, entry, cc_buf_view(&target));
-		if (verdict.kind != CC_REVIEW_FINE)
+		if (verdict.kind != CC_REVIEW_FINE && !off("judge"))
 			code = add(run, entry, verdict, err);
 	}
 	cc_buf_done(&target);
@@ -227,7 +240,7 @@ static enum cc_code look(struct run *run, const char *base, const char *head, st
 	enum cc_code code;
 
 	snprintf(range, sizeof(range), "%s%s%s", base ? base : "", base ? ".." : "", head);
-	code = check_whole(run, range, err);
+	code = off("whole") ? CC_OK : check_whole(run, range, err);
 	if (code == CC_OK)
 		code = judge_all(run, range, err);
 	return code == CC_OK ? summarise(run, base, head, err) : code;
